@@ -1,24 +1,24 @@
 """The tree of errors, whole. Every one is a single line that names the thing and the way out.
 
-    CiteboundError                     (models.errors)
-    ├── ModelError                     (models.errors; exit 3)
-    │   ├── ModelMissingError          not on this machine: pull it
-    │   ├── ModelDamagedError          not the bytes that it should be: pull it again
-    │   ├── UnknownModelError          no such name or file
-    │   ├── DownloadError              no source answered, or wrong bytes came
-    │   ├── ChatTemplateError          the file carries no chat template
-    │   ├── PromptTooLongError         does not fit the context
-    │   ├── TextTooLongError           does not fit the embedder
-    │   └── GeneratorDiedError         the model's thread stopped
-    ├── SettingsError                  a setting is unknown or out of range (exit 2)
-    ├── QuestionError                  empty, too long, not text (exit 2)
-    ├── ReadError                      a file can't be read as papers (exit 4)
-    └── LibraryError                   (exit 5)
-        ├── LibraryMissingError        no library there
-        ├── LibraryEmptyError          a library without papers
-        ├── LibraryLockedError         another process is writing
-        ├── LibraryDamagedError        a file of the library is not readable
-        └── DiskFullError              nothing was half written
+CiteboundError                     (models.errors)
+├── ModelError                     (models.errors; exit 3)
+│   ├── ModelMissingError          not on this machine: pull it
+│   ├── ModelDamagedError          not the bytes that it should be: pull it again
+│   ├── UnknownModelError          no such name or file
+│   ├── DownloadError              no source answered, or wrong bytes came
+│   ├── ChatTemplateError          the file carries no chat template
+│   ├── PromptTooLongError         does not fit the context
+│   ├── TextTooLongError           does not fit the embedder
+│   └── GeneratorDiedError         the model's thread stopped
+├── SettingsError                  a setting is unknown or out of range (exit 2)
+├── QuestionError                  empty, too long, not text (exit 2)
+├── ReadError                      a file can't be read as papers (exit 4)
+└── LibraryError                   (exit 5)
+    ├── LibraryMissingError        no library there
+    ├── LibraryEmptyError          a library without papers
+    ├── LibraryLockedError         another process is writing
+    ├── LibraryDamagedError        a file of the library is not readable
+    └── DiskFullError              nothing was half written
 """
 
 from models.errors import (

@@ -1,0 +1,1 @@
+"""Evaluation runs: exams over a library, calibration of abstention, benchmarks. Answers nothing itself."""

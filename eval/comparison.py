@@ -1,0 +1,113 @@
+"""The same questions over the same passages, with plain and with cached prefill: first words, and right answers.
+
+Answers are the model's drafts as they come, neither verified nor refused, so that only the prefill differs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eval import speed
+from eval.datasets import Question
+from eval.metrics import Reply, Right
+from eval.speed import Figures, Forgetful, Said
+from models.protocols import Prompt
+from rag import prompt
+from rag.abstain import ANSWERABLE, calibration
+from rag.errors import CiteboundError
+from rag.judge import judge, to_read
+from rag.resources import Resources
+
+if TYPE_CHECKING:
+    from rag.library import Library
+    from rag.output import Step
+
+FOUND = 3
+"""Passages of the prompt that is made without judging."""
+AT_LENGTH = "Describe this paper at length: its problem, its method, its experiments and each of its results."
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question with its prompts: over three retrieved passages, over those judged best, over the best one."""
+
+    question: Question
+    three: Prompt
+    read: Prompt
+    one: Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The two generators that are compared, the longest answer in tokens, and whom to tell how far things are."""
+
+    plain: Forgetful
+    cached: Forgetful
+    max_tokens: int
+    step: Step
+
+    def say(self, prompts: Sequence[Prompt]) -> list[tuple[Said, Said]]:
+        """Each prompt's (plain, cached) answers; who begins alternates."""
+        said = []
+        for number, one in enumerate(prompts):
+            self.step("", number, len(prompts))
+            said.append(speed.pair(self.plain, self.cached, one, self.max_tokens, plain_first=number % 2 == 0))
+        return said
+
+
+def case(question: Question, library: Library) -> Case:
+    """The prompts of a question, from what the library finds and the model judges."""
+    generator, settings = library.generator, library.settings
+    hits = library.search(question.asked, max(FOUND, settings.candidates))
+    if not hits:
+        raise CiteboundError(f"nothing is found for {question.id}; the bench needs the sample library")
+    resources = Resources(settings, generator, library.search, lambda _id, _text: [], library.paper)
+    scale = calibration(ANSWERABLE, generator.name)
+    judged = judge(question.asked, hits[: settings.candidates], scale, resources, threading.Event())
+    read = [j.hit.passage for j in to_read(judged)]
+    three, several, one = (
+        prompt.over(passages, question.asked, prompt.ANSWER)
+        for passages in ([hit.passage for hit in hits[:FOUND]], read, read[:1])
+    )
+    return Case(question, three, several, one)
+
+
+def at_length(one: Case) -> Prompt:
+    """A prompt over the best passage that asks for a long text."""
+    return replace(one.one, question=AT_LENGTH)
+
+
+def three_passages(cases: Sequence[Case], both: Both) -> Figures:
+    """First words and right answers over the three passages found."""
+    said = both.say([c.three for c in cases])
+    firsts = [(plain.first, cached.first) for plain, cached in said]
+    tokens = speed.quantile([plain.usage.prompt_tokens for plain, _ in said], 0.5)
+    return {**speed.first_words(firsts, "cached"), "prompt_tokens_p50": tokens, **rights(cases, said, "right_three")}
+
+
+def judged_passages(cases: Sequence[Case], both: Both) -> Figures:
+    """First words over the best passage, and right answers over those judged best."""
+    said = both.say([c.read for c in cases])
+    # Where two passages were read, the single one is timed by itself.
+    apart = [c.one for c in cases if c.one != c.read]
+    singles = [pair for c, pair in zip(cases, said, strict=True) if c.one == c.read]
+    firsts = [(plain.first, cached.first) for plain, cached in [*singles, *replace(both, max_tokens=1).say(apart)]]
+    return {**speed.first_words(firsts, "cached", "_one"), **rights(cases, said, "right"), "read_one_n": len(singles)}
+
+
+def rights(cases: Sequence[Case], said: Sequence[tuple[Said, Said]], name: str) -> Figures:
+    """How many drafts state every fact, plain and cached, and in how many cases both drafts are the same."""
+    plain, cached = (
+        sum(Right(c.question, Reply(pair[side].text)) or 0.0 for c, pair in zip(cases, said, strict=True))
+        for side in (0, 1)
+    )
+    same = sum(theirs.text == ours.text for theirs, ours in said)
+    return {
+        f"{name}_plain": plain,
+        f"{name}_cached": cached,
+        f"{name}_cached_minus_plain": cached - plain,
+        f"{name}_same_text": same,
+    }

@@ -1,0 +1,68 @@
+"""``add``, ``status``, ``prepare``: what goes into a library, and what is in it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from rag.commands.base import Command, Context, is_sample
+from rag.commands.weights import need_models, states
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="+", type=Path, help="a file of abstracts, or a folder of such files")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+
+
+def _add(context: Context) -> int:
+    settings = context.settings()
+    need_models(context, settings, "embedder")
+    if settings.library is None:
+        settings = context.settings(library=settings.home / "library")
+    with context.library(settings, create=True) as library, context.output.progress("adding papers") as step:
+        report = library.add(*context.args.path, progress=step)
+    if context.args.json:
+        context.output.data(asdict(report))
+    else:
+        context.output.text(str(report))
+    return 0
+
+
+def _no_arguments(_: argparse.ArgumentParser) -> None:
+    pass
+
+
+def _status(context: Context) -> int:
+    settings = context.settings()
+    waits = is_sample(settings) and not (settings.home / "sample").exists()
+    if waits:
+        library = "the sample library, made on first use"
+    else:
+        with context.library(settings) as opened:
+            library = f"{opened.folder}, {len(opened)} papers"
+    models = {item.spec.name: item.state for item in states(settings)}
+    for line in (
+        f"library    {library}",
+        f"generator  {settings.model}, {models.get(settings.model, 'a file of your own')}",
+        f"embedder   {settings.embedder}, {models.get(settings.embedder, 'a folder of your own')}",
+        f"home       {settings.home}",
+    ):
+        context.output.text(line)
+    return 0
+
+
+def _prepare(context: Context) -> int:
+    settings = context.settings()
+    need_models(context, settings, "embedder", "generator")
+    with context.library(settings) as library, context.output.progress("reading ahead") as step:
+        computed, papers = library.prepare(progress=step), len(library)
+    context.output.text(f"{computed} passages read now; all passages of {papers} papers are read ahead.")
+    return 0
+
+
+COMMANDS = (
+    Command("add", "read files of abstracts into the library", _add_arguments, _add),
+    Command("status", "which library and models are in use", _no_arguments, _status),
+    Command("prepare", "read all passages ahead, so that the first questions are fast too", _no_arguments, _prepare),
+)

@@ -1,0 +1,72 @@
+"""Which of the found passages answer the question, by the model's own yes-probability. Writes no answer.
+
+The first hit is judged alone: when it is clearly right, and it mostly is, the others need not be read. Otherwise the
+rest are judged together. A judgement leaves passage and question in the model's memory, so answering from the passage
+that won costs only the instruction.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag import prompt
+from rag.abstain import Calibration, Signals
+from rag.domain import Hit
+from rag.resources import Resources
+
+SURE = 0.9
+"""Probability from which the first hit is taken without reading the others."""
+NEARLY = 0.85
+"""A second passage is read when its probability is at least this share of the best one's, and ..."""
+SECOND = 0.6
+"""... at least this much by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A hit with P(yes) and the calibrated probability that it answers the question."""
+
+    hit: Hit
+    yes: float
+    probability: float
+
+
+def judge(
+    question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
+) -> list[Judged]:
+    """The hits that were judged, best first. Fewer than were given when the first one settled it."""
+    first = _judged(question, hits[:1], prompt.JUDGE, scale, resources, cancel)
+    if first and first[0].probability >= SURE:
+        return first
+    rest = _judged(question, hits[1:], prompt.JUDGE, scale, resources, cancel)
+    return sorted(first + rest, key=lambda j: -j.probability)
+
+
+def belonging(
+    question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
+) -> list[Judged]:
+    """Every hit, judged by whether its paper belongs in the list that is asked for; in the order given."""
+    return _judged(question, hits, prompt.BELONGS, scale, resources, cancel)
+
+
+def to_read(judged: Sequence[Judged]) -> list[Judged]:
+    """The passages to answer from: the best one, and a second that is nearly as good. More distract a small model."""
+    best = judged[0]
+    second = [j for j in judged[1:2] if j.probability >= max(SECOND, NEARLY * best.probability)]
+    return [best, *second]
+
+
+def _judged(
+    question: str,
+    hits: Sequence[Hit],
+    instruction: str,
+    scale: Calibration,
+    resources: Resources,
+    cancel: threading.Event,
+) -> list[Judged]:
+    prompts = [prompt.over([hit.passage], question, instruction) for hit in hits]
+    said = resources.generator.yes_probability(prompts, cancel) if prompts else []
+    # A cancelled judgement gives fewer values than prompts: what wasn't judged isn't ranked.
+    return [Judged(h, yes, scale.probability(Signals.of(h, yes))) for h, yes in zip(hits, said, strict=False)]

@@ -1,0 +1,36 @@
+"""What kind of question it is, as far as it changes the road: about one paper, or "which papers". Calls no model.
+
+Decided by the form of the question (it asks for papers, in the plural), not by its topic; English and Chinese forms
+are known, everything else takes the ordinary road, which also answers.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The road that a question takes."""
+
+    ANSWER = "answer"
+    LIST = "list"
+
+
+_THINGS = r"(?:papers|works|studies|abstracts|articles|publications|preprints|authors|contributions)"
+_ASKS = r"(?:which|what|list|name|show|find|give|tell|enumerate|mention|search|are there|do (?:we|you) have|any|all)"
+_LIST = re.compile(
+    rf"""
+    \b{_ASKS}\b [^.?!]{{0,40}}? \b{_THINGS}\b             # which (of the) papers, list all the papers, any papers on
+    | ^\W*{_THINGS}\s+(?:on|about|that|which|using|with|for|in|from|dealing|related|proposing|studying)\b # papers on
+    | \bwhat\s+(?:work|research|literature)\s+(?:is|exists|has|do|does|there)\b    # what work is there on
+    | \bwho\s+(?:works|work|studies|study)\s+on\b
+    | 哪些(?:论文|文章|工作|研究|摘要|方法) | 哪几篇 | 有哪些 | 列出 | 有没有.{{0,12}}(?:论文|文章)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def kind_of(question: str) -> Kind:
+    """The kind of a question that stands alone."""
+    return Kind.LIST if _LIST.search(question) else Kind.ANSWER

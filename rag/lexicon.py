@@ -1,0 +1,105 @@
+"""The words and names of a library: full text, vocabulary, who is named where. Reads; ``Store.add`` writes with it."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rag.database import Database
+from rag.domain import Paper, Passage
+from rag.naming import names_in, own_name
+from rag.text import fold, search_terms
+
+_SEPARATORS = re.compile(r"[\W_]+")
+_LAST = "\U0010ffff"
+
+
+def name_key(name: str) -> str:
+    """What a name is looked up by: its letters and digits, folded. E-SCOT and escot are one."""
+    return _SEPARATORS.sub("", fold(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a paper is found by: terms of its title, of each passage, and the keys of the names in it."""
+
+    title: tuple[str, ...]
+    bodies: tuple[tuple[str, ...], ...]
+    names: frozenset[str]
+
+    def save_paper(self, connection: sqlite3.Connection, num: int) -> None:
+        """Count the paper's terms in the vocabulary and note its names."""
+        terms = {*self.title, *(term for body in self.bodies for term in body)}
+        connection.executemany(
+            "INSERT INTO words (term, papers, backwards) VALUES (?, 1, ?) "
+            "ON CONFLICT (term) DO UPDATE SET papers = papers + 1",
+            [(term, term[::-1]) for term in sorted(terms)],
+        )
+        connection.executemany(
+            "INSERT INTO names (key, paper) VALUES (?, ?)", [(key, num) for key in sorted(self.names)]
+        )
+
+    def save_passage(self, connection: sqlite3.Connection, num: int, position: int) -> None:
+        """Put a passage into the full text."""
+        connection.execute(
+            "INSERT INTO terms (rowid, title, body) VALUES (?, ?, ?)",
+            (num, " ".join(self.title), " ".join(self.bodies[position])),
+        )
+
+
+def words_of(paper: Paper, passages: Sequence[Passage]) -> Words:
+    """The words of a paper, by passage."""
+    names = names_in(f"{paper.title}\n\n{paper.text}") | {own_name(paper.text)}
+    keys = frozenset(key for key in map(name_key, names) if len(key) > 1)
+    return Words(tuple(search_terms(paper.title)), tuple(tuple(search_terms(p.text)) for p in passages), keys)
+
+
+class Lexicon:
+    """Questions about words, answered by the database's indexes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def full_text(self, terms: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        """Passages that hold any of the terms, best first, with their BM25 score (larger is better)."""
+        if not terms:
+            return []
+        match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+        rows = self._database.all(
+            "SELECT passages.id, score FROM (SELECT rowid, -rank AS score FROM terms WHERE terms MATCH ? ORDER BY rank "
+            "LIMIT ?) AS found JOIN passages ON passages.num = found.rowid JOIN papers ON papers.num = paper "
+            "WHERE indexed = 1 ORDER BY score DESC, passages.num",
+            (match, limit),
+        )
+        return [(str(row[0]), float(row[1])) for row in rows]
+
+    def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """In how many papers each term is; terms in none are missing."""
+        rows = self._database.within("SELECT term, papers FROM words WHERE term IN ({})", terms)
+        return {str(row[0]): int(row[1]) for row in rows}
+
+    def terms_like(self, start: str, end: str, shortest: int, longest: int) -> list[tuple[str, int]]:
+        """Terms of the vocabulary that begin with ``start`` or end with ``end``, and their papers."""
+        rows = []
+        for column, edge in (("term", start), ("backwards", end[::-1])):
+            if edge:
+                rows += self._database.all(
+                    f"SELECT term, papers FROM words WHERE {column} >= ? AND {column} < ? AND length(term) BETWEEN ? AND ?",
+                    (edge, edge + _LAST, shortest, longest),
+                )
+        return [(str(term), int(papers)) for term, papers in rows]
+
+    def named(self, keys: Iterable[str], limit: int) -> dict[str, list[str]]:
+        """For each name key, the papers that mention it (ids, at most ``limit`` + 1 of them)."""
+        found: dict[str, list[str]] = {}
+        for key in dict.fromkeys(keys):
+            rows = self._database.all(
+                "SELECT papers.id FROM names JOIN papers ON papers.num = names.paper WHERE key = ? AND indexed = 1 "
+                "ORDER BY papers.num LIMIT ?",
+                (key, limit + 1),
+            )
+            if rows:
+                found[key] = [str(row[0]) for row in rows]
+        return found

@@ -1,0 +1,92 @@
+"""Opens the models that the settings name; nothing is loaded before it is asked for. Also the doubles, for tests."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from models.catalog import ModelSpec, resolve
+from models.fingerprint import fingerprint
+from models.protocols import Embedder, Generator
+from models.weights import check
+from rag.settings import Settings
+
+MB = 10**6
+
+
+class ModelSource(Protocol):
+    """Where a library gets its models from."""
+
+    def generator(self) -> Generator:
+        """The generator, opened on first use and then shared."""
+
+    def embedder(self) -> Embedder:
+        """The embedder, likewise."""
+
+
+class LocalModels:
+    """The models of the settings, from files on this machine.
+
+    Raises ModelMissingError, ModelDamagedError, UnknownModelError when one is first asked for.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def generator(self) -> Generator:
+        """The generator with its passage cache."""
+        return self._generator
+
+    def embedder(self) -> Embedder:
+        """The embedder."""
+        return self._embedder
+
+    @cached_property
+    def _generator(self) -> Generator:
+        from models.generator import GeneratorArgs, LlamaGenerator
+        from models.passage_cache import PassageCache
+
+        settings = self._settings
+        model = resolve(settings.model, "generator")
+        known = isinstance(model, ModelSpec)
+        path = check(model, settings.models_dir) if isinstance(model, ModelSpec) else Path(model)
+        cache = PassageCache(settings.cache_dir, settings.cache_memory_mb * MB, settings.cache_disk_mb * MB)
+        args = GeneratorArgs(
+            path=path,
+            name=model.name if known else path.stem,
+            fingerprint=fingerprint(path, settings.models_dir),
+            context_tokens=settings.context_tokens,
+            threads=settings.threads,
+        )
+        return LlamaGenerator(args, cache if settings.passage_cache else None)
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        from models.embedder import SentenceEmbedder
+
+        return SentenceEmbedder(self._settings.embedder, self._settings.models_dir)
+
+
+class FakeModels:
+    """Deterministic doubles: for tests, and for looking at the program without a model."""
+
+    def generator(self) -> Generator:
+        """A double that quotes the passage."""
+        return self._generator
+
+    def embedder(self) -> Embedder:
+        """A double that hashes words."""
+        return self._embedder
+
+    @cached_property
+    def _generator(self) -> Generator:
+        from models.fakes import FakeGenerator
+
+        return FakeGenerator()
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        from models.fakes import FakeEmbedder
+
+        return FakeEmbedder()

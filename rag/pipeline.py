@@ -1,0 +1,196 @@
+"""The story of one question, from its words to an answer bound to its sources. Each step lives in a module of its own.
+
+Yields events as they become known: the papers found, pieces of the draft, at last the answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from models.protocols import Prompt, Request, Usage
+from rag import prompt
+from rag.abstain import ANSWERABLE, BELONGS, calibration
+from rag.answering import Bound, bind
+from rag.conversation import Understood, understand
+from rag.domain import Answer, Event, Found, Hit, Piece, Timings, Turn
+from rag.judge import Judged, belonging, judge, to_read
+from rag.kinds import Kind, kind_of
+from rag.listing import bind_list, one_per_paper
+from rag.question import checked, is_foreign
+from rag.resources import Resources
+
+REFUSAL = "The abstracts don't say."
+NEAREST = 3
+REWRITE_TOKENS = 80
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Seconds by stage; ``mark`` books the time since the last mark."""
+
+    started: float = field(default_factory=time.perf_counter)
+    last: float = field(default_factory=time.perf_counter)
+    spent: dict[str, float] = field(default_factory=dict)
+
+    def mark(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.spent[stage] = self.spent.get(stage, 0.0) + now - self.last
+        self.last = now
+
+    def first_word(self) -> None:
+        self.spent.setdefault("first_word", time.perf_counter() - self.started)
+
+    def timings(self) -> Timings:
+        return Timings(**self.spent, total=time.perf_counter() - self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One question being answered."""
+
+    question: str
+    understood: Understood
+    english: str
+    resources: Resources
+    cancel: threading.Event
+    clock: _Clock
+
+    @property
+    def asked(self) -> str:
+        return self.understood.asked
+
+    def finish(self, bound: Bound, **more: object) -> Answer:
+        """An answer with everything that the job knows about itself."""
+        answer = Answer(
+            self.question, self.asked, bound.sentences, bound.citations, dropped=bound.dropped,
+            model=self.resources.generator.name, timings=self.clock.timings(),
+        )  # fmt: skip
+        return replace(answer, **more)  # type: ignore[arg-type]
+
+    def abstain(self, why: str, hits: Sequence[Hit], confidence: float, dropped: Bound | None = None) -> Answer:
+        """A refusal in the program's own words, with the papers that came closest."""
+        left = dropped.dropped if dropped else ()
+        nearest = tuple(one_per_paper(hits)[:NEAREST])
+        return self.finish(
+            Bound((), (), left), abstained=True, why=f"{REFUSAL} {why}", nearest=nearest, confidence=confidence
+        )
+
+
+def answer_events(
+    question: str, history: Sequence[Turn], resources: Resources, cancel: threading.Event
+) -> Iterator[Event]:
+    """Answer a question. Raises QuestionError for one that can't be asked, before anything is searched."""
+    clock = _Clock()
+    text = checked(question, resources)
+    understood = understand(text, history, _labels(resources), lambda last, new: _rewrite(last, new, resources, cancel))
+    english = _english(understood.asked, resources, cancel)
+    job = _Job(text, understood, english, resources, cancel, clock)
+    road = _list_events if kind_of(understood.asked) is Kind.LIST else _answer_events
+    yield from road(job)
+
+
+def _answer_events(job: _Job) -> Iterator[Event]:
+    settings = job.resources.settings
+    hits = _candidates(job, settings.candidates)
+    job.clock.mark("retrieve")
+    yield Found(job.asked, tuple(hits))
+    scale = calibration(ANSWERABLE, job.resources.generator.name)
+    judged = judge(job.english, hits, scale, job.resources, job.cancel)
+    job.clock.mark("judge")
+    best = judged[0].probability if judged else 0.0
+    if best < settings.strictness:
+        yield job.abstain(_nearest_words(hits), hits, best)
+        return
+    read = to_read(judged)
+    draft, usage = [], Usage()
+    for piece in _draft(job, read, usage):
+        job.clock.first_word()
+        draft.append(piece)
+        yield Piece(piece)
+    job.clock.mark("generate")
+    pairs = [(j.hit.paper, j.hit.passage) for j in read]
+    bound = bind("".join(draft), pairs, job.asked, _claim_judge(job, read), whole=usage.stopped == "end")
+    job.clock.mark("verify")
+    if not bound.sentences:
+        yield job.abstain("No sentence of the draft could be tied to a passage.", hits, best, bound)
+        return
+    yield job.finish(bound, confidence=best, nearest=tuple(one_per_paper(hits)[:NEAREST]))
+
+
+def _list_events(job: _Job) -> Iterator[Event]:
+    settings = job.resources.settings
+    hits = one_per_paper(_candidates(job, settings.list_candidates))
+    job.clock.mark("retrieve")
+    yield Found(job.asked, tuple(hits))
+    scale = calibration(BELONGS, job.resources.generator.name)
+    judged = belonging(job.english, hits, scale, job.resources, job.cancel)
+    members = [j for j in judged if j.probability >= settings.strictness]
+    job.clock.mark("judge")
+    best = max((j.probability for j in judged), default=0.0)
+    if not members:
+        yield job.abstain(_nearest_words(hits), hits, best)
+        return
+    bound = bind_list(job.english, members)
+    job.clock.first_word()
+    answer = job.finish(bound, confidence=best, nearest=tuple(hits[:NEAREST]), listed=True)
+    yield Piece(answer.text)
+    yield answer
+
+
+def _candidates(job: _Job, count: int) -> list[Hit]:
+    """What was found, with the papers that the conversation is about put first when the question leans on it."""
+    wanted = job.english if job.english == job.asked else f"{job.asked} {job.english}"
+    found = job.resources.find(wanted, count)
+    focus = [h for paper_id in job.understood.focus[:2] for h in job.resources.passages_of(paper_id, wanted)]
+    known = {h.passage.id for h in focus}
+    others = [h for h in found if h.passage.id not in known]
+    if job.understood.follow_up:
+        return [*focus, *others][:count]
+    # A question that stands alone may still mean the paper at hand: it stays a candidate, but not before better ones.
+    return [*others[: max(count - len(focus), 1)], *focus][:count]
+
+
+def _draft(job: _Job, read: Sequence[Judged], usage: Usage) -> Iterator[str]:
+    asked = prompt.over([j.hit.passage for j in read], job.asked, prompt.ANSWER)
+    yield from job.resources.generator.stream(Request(asked, job.resources.settings.answer_tokens, job.cancel, usage))
+
+
+def _claim_judge(job: _Job, read: Sequence[Judged]) -> prompt.ClaimJudge:
+    passages = [j.hit.passage for j in read]
+
+    def judged(claim: str) -> float:
+        said = job.resources.generator.yes_probability([prompt.over(passages, job.asked, prompt.claim(claim))])
+        return said[0] if said else 0.0
+
+    return judged
+
+
+def _english(asked: str, resources: Resources, cancel: threading.Event) -> str:
+    """The question in English when its script shows that it isn't: the abstracts are searched and judged in English."""
+    if not is_foreign(asked):
+        return asked
+    return _write(prompt.bare(prompt.TRANSLATE.format(question=asked)), resources, cancel) or asked
+
+
+def _rewrite(last: Turn, question: str, resources: Resources, cancel: threading.Event) -> str:
+    return _write(prompt.standalone(last, question), resources, cancel)
+
+
+def _write(asked: Prompt, resources: Resources, cancel: threading.Event) -> str:
+    return "".join(resources.generator.stream(Request(asked, REWRITE_TOKENS, cancel))).strip()
+
+
+def _labels(resources: Resources) -> prompt.Label:
+    def label(paper_id: str) -> str:
+        paper = resources.paper(paper_id)
+        return paper.label if paper else ""
+
+    return label
+
+
+def _nearest_words(hits: Sequence[Hit]) -> str:
+    names = [hit.paper.label for hit in one_per_paper(hits)[:NEAREST]]
+    return f"The closest papers are {', '.join(names)}." if names else "No paper comes close."

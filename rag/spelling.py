@@ -1,0 +1,45 @@
+"""How names are spelt: the shapes that tell a name from a word. Looks at one token at a time."""
+
+from __future__ import annotations
+
+import re
+
+ACRONYM = re.compile(r"[A-Z][A-Z0-9]*[A-Z][A-Z0-9]*s?$")
+_INNER_CAPITAL = re.compile(r"[^\W\d_]*(?:[a-zα-ω][A-Z]|[A-Z]{2,}[a-rt-z]|[A-Z]{2,}s[a-z])")
+_LETTERS_AND_DIGITS = re.compile(r"[^\W\d_][\w.+-]*\d|\d+[A-Z][\w-]*[A-Z]")
+_ROMAN = re.compile(r"[IVX]+$")
+_DOTTED = re.compile(r"(?:[^\W_]\.)+[^\W_]?$")
+
+# Acronyms of whole fields: no paper's own, however it is introduced.
+COMMON = frozenset(
+    "ai ml dl rl nlp cv llm llms mllm mllms lvlm vlm vlms lm lms slm vla gnn gnns gcn cnn cnns rnn rnns dnn dnns mlp mlps vae vaes "
+    "gan gans gp gps mdp mdps pomdp pomdps sgd kl ot fl cl il rag api apis gpu gpus cpu cpus tpu 2d 3d 4d sde sdes ode odes pde "
+    "pdes vqa qa ood iid ssl svm pca mcmc em hmm moe kv marl rlhf sft cot icl asr tts ocr mri fmri eeg ecg ct rna dna hpc iot "
+    "mas nas sota fid rgb hci kg kgs ner bert gpt clip vit vits lstm lstms dag dags bnn bnns snn snns ntk drl irl mpc".split()
+)
+
+
+def is_name_like(token: str) -> bool:
+    """Is it spelt as names are: a capital inside, letters with digits, a capital beside a hyphen, an acronym?"""
+    if len(token) < 2 or _ROMAN.match(token) or _DOTTED.match(token):
+        return False
+    if "-" in token:
+        return _is_hyphened_name(token)
+    if token[0].isdigit():
+        return bool(re.match(r"\d+[A-Za-z]*[A-Z][A-Za-z]*[A-Z]", token))
+    digits = _LETTERS_AND_DIGITS.match(token) and (any(c.isupper() for c in token) or len(token) > 3)
+    return bool(ACRONYM.match(token) or _INNER_CAPITAL.match(token) or digits)
+
+
+def _is_hyphened_name(token: str) -> bool:
+    """Fed-CAW, E-SCOT, Dual-Window, CIFAR-10; not Gaussian-based, LLM-based, pre-trained, 5-shot or State-of-the-art."""
+    parts = [part for part in token.split("-") if part]
+    if len(parts) < 2:
+        return False
+    if parts[0][0].isdigit() and not re.match(r"\d[A-Z]", parts[0]):
+        return False
+    tail = parts[1:]
+    capitals = all(part[0].isupper() or part[0].isdigit() for part in tail) and any(c.isupper() for c in token)
+    strange = any(is_name_like(part) and not ACRONYM.match(part) for part in parts)
+    versions = any(re.fullmatch(r"v?\d[\w.]*", part) for part in tail) and any(c.isupper() for c in parts[0])
+    return capitals or strange or versions

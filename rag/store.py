@@ -1,0 +1,258 @@
+"""The library's source of truth: one SQLite file with papers, passages, vectors; ``lexicon`` has its words and names.
+
+A paper comes in with everything that belongs to it in one transaction, and is seen by readers once its vectors are in
+the vector index as well (``mark_indexed``). ``generation`` counts those moments, so that other processes notice.
+Knows neither the embedder nor Chroma, and ranks nothing. Safe to share between threads.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.protocols import Vectors
+from rag.database import Database
+from rag.domain import Paper, Passage, Span
+from rag.lexicon import Lexicon, Words, words_of
+from rag.schema import FILE_NAME
+
+_PORTION = 500  # rows read at a time
+_PAPER = "papers.id, papers.text, label, source, position, title"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A paper ready to be stored: its passages, and for each passage the vectors of its windows, (windows, dim)."""
+
+    paper: Paper
+    passages: tuple[Passage, ...]
+    vectors: tuple[Vectors, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One window of the vector index."""
+
+    id: str
+    passage_id: str
+    vector: Vectors
+
+
+class Store:
+    """One library on disk. Every method may raise LibraryDamagedError, LibraryLockedError or DiskFullError."""
+
+    def __init__(self, folder: Path | str, *, create: bool = False) -> None:
+        """Open the library in a folder. Raises LibraryMissingError when there is none and ``create`` is off."""
+        self.folder = Path(folder)
+        self.path = self.folder / FILE_NAME
+        self._database = Database(self.folder, create)
+        self.lexicon = Lexicon(self._database)
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self._database.close()
+
+    # --- what the library is made of ---
+
+    @property
+    def generation(self) -> int:
+        """Grows whenever readers can see something new."""
+        return int(self._meta("generation") or 0)
+
+    @property
+    def embedder(self) -> str:
+        """Name of the embedder that the vectors come from; empty before the first paper."""
+        return self._meta("embedder")
+
+    @property
+    def passage_tokens(self) -> int:
+        """Longest passage, in that embedder's tokens; 0 before the first paper."""
+        return int(self._meta("passage_tokens") or 0)
+
+    def describe(self, embedder: str, passage_tokens: int) -> None:
+        """Say, before the first paper, what vectors and passages are made with."""
+        with self._database.writing() as connection:
+            self._set(connection, embedder=embedder, passage_tokens=str(passage_tokens))
+
+    def clear_index(self, embedder: str, passage_tokens: int) -> None:
+        """Drop passages and vectors of all papers, to be made anew with another embedder or length."""
+        with self._database.writing() as connection:
+            for table in ("windows", "passages"):
+                connection.execute(f"DELETE FROM {table}")
+            connection.execute("INSERT INTO terms (terms) VALUES ('delete-all')")
+            connection.execute("UPDATE papers SET indexed = 0")
+            self._set(connection, embedder=embedder, passage_tokens=str(passage_tokens))
+            self._next_generation(connection)
+
+    # --- writing ---
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Store papers with all that belongs to them, not yet seen by readers: all of them or none.
+
+        A paper that is there already without passages (``clear_index``) gets its passages.
+        """
+        prepared = [words_of(entry.paper, entry.passages) for entry in entries]  # slow: outside the transaction
+        with self._database.writing() as connection:
+            for entry, words in zip(entries, prepared, strict=True):
+                num = self._add_paper(connection, entry.paper, words)
+                for position, (passage, vectors) in enumerate(zip(entry.passages, entry.vectors, strict=True)):
+                    passage_num = self._add_passage(connection, num, passage, vectors)
+                    words.save_passage(connection, passage_num, position)
+
+    @staticmethod
+    def _add_paper(connection: sqlite3.Connection, paper: Paper, words: Words) -> int:
+        known = connection.execute("SELECT num FROM papers WHERE id = ?", (paper.id,)).fetchone()
+        if known:
+            return int(known[0])
+        cursor = connection.execute(
+            "INSERT INTO papers (id, text, label, title, source, position) VALUES (?, ?, ?, ?, ?, ?)",
+            (paper.id, paper.text, paper.label, paper.title, paper.source, paper.position),
+        )
+        num = int(cursor.lastrowid or 0)
+        words.save_paper(connection, num)
+        return num
+
+    @staticmethod
+    def _add_passage(connection: sqlite3.Connection, paper: int, passage: Passage, vectors: Vectors) -> int:
+        cursor = connection.execute(
+            "INSERT INTO passages (id, paper, start, end) VALUES (?, ?, ?, ?)",
+            (passage.id, paper, passage.span.start, passage.span.end),
+        )
+        num = int(cursor.lastrowid or 0)
+        connection.executemany(
+            "INSERT INTO windows (id, passage, vector) VALUES (?, ?, ?)",
+            [(f"{passage.id}#{i}", num, np.asarray(v, np.float32).tobytes()) for i, v in enumerate(vectors)],
+        )
+        return num
+
+    def mark_indexed(self, paper_ids: Iterable[str]) -> None:
+        """Let readers see these papers."""
+        with self._database.writing() as connection:
+            connection.executemany("UPDATE papers SET indexed = 1 WHERE id = ?", [(one,) for one in paper_ids])
+            self._next_generation(connection)
+
+    # --- reading papers ---
+
+    def count(self) -> int:
+        """How many papers readers see."""
+        return self._database.number("SELECT count(*) FROM papers WHERE indexed = 1")
+
+    def paper(self, paper_id: str) -> Paper | None:
+        """One paper by its id; None when readers don't see such a one."""
+        rows = self._database.all(f"SELECT {_PAPER} FROM papers WHERE id = ? AND indexed = 1", (paper_id,))
+        return _paper(rows[0]) if rows else None
+
+    def papers(self) -> Iterator[Paper]:
+        """All papers that readers see, in the order in which they came; read in portions."""
+        last = 0
+        while rows := self._database.all(
+            f"SELECT {_PAPER}, num FROM papers WHERE num > ? AND indexed = 1 ORDER BY num LIMIT ?", (last, _PORTION)
+        ):
+            yield from map(_paper, rows)
+            last = int(rows[-1][-1])
+
+    def known(self, paper_ids: Iterable[str]) -> dict[str, str]:
+        """Which of these papers are stored, seen by readers or not, with the file each came from."""
+        rows = self._database.within("SELECT id, source FROM papers WHERE id IN ({})", paper_ids)
+        return {str(row[0]): str(row[1]) for row in rows}
+
+    def pending(self, limit: int) -> list[tuple[Paper, bool]]:
+        """Papers that readers don't see yet, oldest first, and whether each has its passages."""
+        rows = self._database.all(
+            f"SELECT {_PAPER}, EXISTS (SELECT 1 FROM passages WHERE paper = papers.num) FROM papers "
+            "WHERE indexed = 0 ORDER BY num LIMIT ?",
+            (limit,),
+        )
+        return [(_paper(row), bool(row[-1])) for row in rows]
+
+    def passages_of(self, paper_id: str) -> list[Passage]:
+        """A paper's passages, in order; empty for a paper that readers don't see."""
+        rows = self._database.all(
+            "SELECT passages.id, papers.id, start, end, text FROM passages JOIN papers ON papers.num = paper "
+            "WHERE papers.id = ? AND indexed = 1 ORDER BY start",
+            (paper_id,),
+        )
+        return [_passage(row) for row in rows]
+
+    def passages(self, passage_ids: Iterable[str]) -> dict[str, tuple[Passage, Paper]]:
+        """Passages by id, each with its paper; those that readers don't see are missing."""
+        rows = self._database.within(
+            f"SELECT passages.id, papers.id, start, end, papers.text, {_PAPER} FROM passages "
+            "JOIN papers ON papers.num = paper WHERE passages.id IN ({}) AND indexed = 1",
+            passage_ids,
+        )
+        return {str(row[0]): (_passage(row), _paper(row[5:])) for row in rows}
+
+    # --- vectors ---
+
+    def vectors(self, passage_ids: Iterable[str]) -> dict[str, Vectors]:
+        """The window vectors of passages, (windows, dimension) each."""
+        rows = self._database.within(
+            "SELECT passages.id, vector FROM windows JOIN passages ON passages.num = passage WHERE passages.id IN ({})",
+            passage_ids,
+        )
+        found: dict[str, list[Vectors]] = {}
+        for passage_id, blob in rows:
+            found.setdefault(str(passage_id), []).append(_vector(blob))
+        return {passage_id: np.stack(vectors) for passage_id, vectors in found.items()}
+
+    def count_rows(self) -> int:
+        """How many rows the vector index must hold for what readers see."""
+        return self._database.number(
+            "SELECT count(*) FROM windows JOIN passages ON passages.num = passage JOIN papers ON papers.num = paper "
+            "WHERE indexed = 1"
+        )
+
+    def rows(self, paper_ids: Iterable[str] | None = None) -> Iterator[Row]:
+        """The vector index's rows, of some papers or of all that readers see; read in portions."""
+        query = (
+            "SELECT windows.id, passages.id, vector, windows.num FROM windows JOIN passages ON passages.num = passage "
+            "JOIN papers ON papers.num = paper WHERE "
+        )
+        if paper_ids is not None:
+            for row in self._database.within(query + "papers.id IN ({})", paper_ids):
+                yield Row(str(row[0]), str(row[1]), _vector(row[2]))
+            return
+        last = 0
+        while rows := self._database.all(
+            query + "indexed = 1 AND windows.num > ? ORDER BY windows.num LIMIT ?", (last, _PORTION)
+        ):
+            for row in rows:
+                yield Row(str(row[0]), str(row[1]), _vector(row[2]))
+            last = int(rows[-1][-1])
+
+    # --- plumbing ---
+
+    def _meta(self, key: str) -> str:
+        rows = self._database.all("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else ""
+
+    @staticmethod
+    def _set(connection: sqlite3.Connection, **values: str) -> None:
+        connection.executemany("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(values.items()))
+
+    @staticmethod
+    def _next_generation(connection: sqlite3.Connection) -> None:
+        connection.execute(
+            "INSERT INTO meta (key, value) VALUES ('generation', '1') "
+            "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
+        )
+
+
+def _paper(row: Sequence[Any]) -> Paper:
+    paper_id, text, label, source, position, title = row[:6]
+    return Paper(paper_id, text, label, source=source, position=position, title=title)
+
+
+def _passage(row: Sequence[Any]) -> Passage:
+    passage_id, paper_id, start, end, text = row[:5]
+    return Passage(passage_id, paper_id, Span(start, end), text[start:end])
+
+
+def _vector(blob: bytes) -> Vectors:
+    return np.frombuffer(blob, dtype=np.float32)
