@@ -1,0 +1,1 @@
+"""Models: strings, tokens and arrays. Knows nothing of papers and imports nothing of the other packages."""

@@ -6,31 +6,30 @@ import, are loaded at the first ``encode`` (or in the background by ``warm``). S
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.catalog import ModelSpec, resolve
 from models.errors import CiteboundError, ModelDamagedError, TextTooLongError
 from models.protocols import Vectors
+from models.sentence_folder import SentenceFolder
 from models.weights import check, fingerprint
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-    from tokenizers import Tokenizer
 
 BATCH = 32
-"""Texts that go through the model together; larger is no faster on a CPU."""
+"""Texts that go through the model together (the library's own default)."""
 SMALL = 512
-"""Tokens up to which one thread does the work. A second one gains 2 ms on a question on an idle machine, and loses half
-a second when another thread is busy on its core (the generator): both wait for each other after every layer."""
+"""Tokens up to which one thread does the work. With two threads on two cores a question took 500 ms while another
+process kept both cores busy, with one thread 12 ms. The bound itself is a choice, not a measurement."""
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -53,9 +52,11 @@ class SentenceEmbedder:
         """
         model = resolve(name_or_folder, "embedder")
         if isinstance(model, ModelSpec):
-            self._folder, self._name = check(model, models_dir), model.name
+            self._folder, self._name = SentenceFolder(check(model, models_dir)), model.name
+            self._mend = f"run: citebound models pull {model.name}"
         else:
-            self._folder, self._name = model, f"{model.name}-{_fingerprint(model, models_dir)[:12]}"
+            self._folder, self._name = SentenceFolder(model), f"{model.name}-{_fingerprint(model, models_dir)[:12]}"
+            self._mend = "get the folder again"
         self._lock = threading.Lock()
         self._model: SentenceTransformer | None = None
 
@@ -67,25 +68,17 @@ class SentenceEmbedder:
     @cached_property
     def dimension(self) -> int:
         """Length of a vector. Known from the model's files, unless it is built in an unusual way."""
-        known = _dimension(self._modules)
+        known = self._folder.dimension
         return known if known is not None else self._width(self._loaded())
 
-    @cached_property
+    @property
     def max_tokens(self) -> int:
         """Longest text that is read whole, in this embedder's own tokens without special ones."""
-        limits = [
-            self._read("sentence_bert_config.json").get("max_seq_length"),
-            self._read("tokenizer_config.json").get("model_max_length"),
-            self._read("config.json").get("max_position_embeddings"),
-        ]
-        numbers = [int(limit) for limit in limits if limit is not None]
-        if not numbers:
-            raise ModelDamagedError(f"{self._folder} does not say how long a text may be: set max_seq_length in there")
-        return min(numbers) - self._tokenizer.num_special_tokens_to_add(is_pair=False)
+        return self._folder.max_tokens
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text by the embedder's own tokenizer, without special ones. Loads no model."""
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return len(self._folder.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), dimension), float32, unit length.
@@ -122,38 +115,6 @@ class SentenceEmbedder:
         except CiteboundError:  # ``encode`` meets the same error, and there somebody can hear it
             return
 
-    @cached_property
-    def _modules(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return (class, configuration) of each step from tokens to a vector, the transformer first."""
-        listed = _json(self._folder / "modules.json") or [{"type": "Transformer", "path": ""}, {"type": "Pooling"}]
-        return [
-            (entry["type"].rsplit(".", 1)[-1], _json(self._folder / entry.get("path", "-") / "config.json") or {})
-            for entry in listed
-        ]
-
-    @cached_property
-    def _base(self) -> Path:
-        """The folder of the transformer: the model's own, or its first module's."""
-        listed = _json(self._folder / "modules.json") or [{"path": ""}]
-        return self._folder / str(listed[0]["path"])
-
-    def _read(self, name: str) -> dict[str, Any]:
-        return _json(self._base / name) or {}
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it warns on stderr after every fork
-        from tokenizers import Tokenizer
-
-        path = self._base / "tokenizer.json"
-        try:
-            tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # tokenizers raises bare Exception for a missing or malformed file
-            raise ModelDamagedError(f"{path} can't be read as a tokenizer ({error}); get the folder again") from error
-        tokenizer.no_truncation()  # the file may ask to cut texts and fill them up; we count what is there
-        tokenizer.no_padding()
-        return tokenizer
-
     def _loaded(self) -> SentenceTransformer:
         with self._lock:
             if self._model is None:
@@ -161,24 +122,23 @@ class SentenceEmbedder:
             return self._model
 
     def _load(self) -> SentenceTransformer:
+        path = self._folder.path
         with _offline():
             import transformers
             from sentence_transformers import SentenceTransformer
 
-            transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-            transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            transformers.utils.logging.set_verbosity_error()
+            transformers.utils.logging.disable_progress_bar()
             try:
-                model = SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
+                model = SentenceTransformer(str(path), device="cpu", local_files_only=True)
             except Exception as error:  # whatever its readers of json, safetensors, vocabularies raise
                 reason = " ".join(str(error).split())[:200]
-                raise ModelDamagedError(f"{self._folder} can't be loaded ({reason}); get the folder again") from error
+                raise ModelDamagedError(f"{path} can't be loaded ({reason}); {self._mend}") from error
         model.float()
         model.default_prompt_name = None  # a prompt would be in the vector and not in the count
         reads = model.max_seq_length
-        if reads is not None and reads - self._tokenizer.num_special_tokens_to_add(is_pair=False) < self.max_tokens:
-            raise ModelDamagedError(
-                f"{self._folder} reads {reads} tokens, fewer than its files say; mend max_seq_length"
-            )
+        if reads is not None and reads - self._folder.special_tokens < self.max_tokens:
+            raise ModelDamagedError(f"{path} reads {reads} tokens, fewer than its files say; mend max_seq_length")
         return model
 
     @staticmethod
@@ -191,32 +151,6 @@ def _fingerprint(folder: Path, models_dir: Path) -> str:
         return fingerprint(folder, models_dir)
     except OSError as error:
         raise ModelDamagedError(f"{error.filename} can't be read ({error.strerror}); mend that first") from error
-
-
-def _dimension(modules: list[tuple[str, dict[str, Any]]]) -> int | None:
-    """Length of the vector that comes out of the last module, or None for a module of an unknown class."""
-    size: int | None = None
-    for kind, config in modules:
-        if kind == "Transformer":
-            size = config.get("hidden_size")
-        elif kind == "Pooling":
-            modes = sum(value is True for key, value in config.items() if key.startswith("pooling_mode_"))
-            size = size and size * max(modes, 1)
-        elif kind == "Dense":
-            size = config.get("out_features")
-        elif kind != "Normalize":
-            return None
-    return size
-
-
-def _json(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds
-    """Return a JSON file's content, None when there is no such file. Raises ModelDamagedError."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise ModelDamagedError(f"{path} can't be read ({error}); get the folder again") from error
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from models.errors import GeneratorDiedError
-from models.llama import ContextSize, Llama, Logits, Row, physical_cores
+from models.llama import ContextSize, Llama, Logits, Row, physical_cores, runtime
 from models.passage_cache import PassageCache
 from models.protocols import Prompt, Request
 from models.slots import Slot, Slots, TokenPrompt
@@ -53,15 +53,13 @@ class LlamaGenerator:
             raise
 
     def _open(self, args: GeneratorArgs, cache: PassageCache | None) -> None:
-        import llama_cpp
-
         threads = args.threads or physical_cores()
         self._llama = Llama(args.path, ContextSize(args.context_tokens, args.sequences, threads))
         self._template = ChatTemplate(
             self._llama.chat_template(), self._llama.special_text("bos"), self._llama.special_text("eos"), args.name
         )
         movable = cache if self._llama.can_shift() else None
-        self._slots = Slots(self._llama, movable, args.fingerprint, f"{llama_cpp.__version__}/f16")
+        self._slots = Slots(self._llama, movable, args.fingerprint, f"{runtime().__version__}/f16")
         self._yes, self._no = (self._first_tokens(words) for words in (YES, NO))
         self._frame = lru_cache(maxsize=16)(self._cut_frame)
         # Abstracts are tokenized once; a tail changes with each question and isn't worth keeping.

@@ -52,12 +52,25 @@ def physical_cores() -> int:
     return max(1, min(len(cores) or available, available))
 
 
+def runtime() -> Any:  # noqa: ANN401 - a module of foreign functions
+    """llama-cpp-python's low-level module, with OpenMP told not to spin.
+
+    OpenMP reads its settings when the library is loaded. Its threads normally spin while they wait for one another;
+    when another program wants a core too, each spins away the time that the other needs, and a token takes three to
+    ten times as long. Sleeping instead costs a few percent on an idle machine. A value that the user set wins.
+    """
+    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+        os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    import llama_cpp
+
+    return llama_cpp
+
+
 def silence() -> None:
     """Keep llama.cpp's own messages off stderr; errors reach the user as ours."""
     global _silence  # noqa: PLW0603 - the reference must live as long as the process
     if _silence is None:
-        import llama_cpp
-
+        llama_cpp = runtime()
         _silence = llama_cpp.llama_log_callback(lambda level, text, data: None)
         llama_cpp.llama_log_set(_silence, ctypes.c_void_p(0))
 
@@ -66,12 +79,10 @@ class Llama:
     """One loaded GGUF file with a context of its own. ``close`` frees both."""
 
     def __init__(self, path: Path, size: ContextSize) -> None:
-        import llama_cpp
-
         if not path.is_file():
             raise ModelMissingError(f"no model file at {path}; see `citebound models list`")
         silence()
-        self._c: Any = llama_cpp
+        llama_cpp = self._c = runtime()
         self.size = size
         self._model = self._load(path)
         params = llama_cpp.llama_context_default_params()
