@@ -82,13 +82,15 @@ class LlamaGenerator:
     def stream(self, request: Request) -> Iterator[str]:
         """Yield pieces of the greedy answer; see ``Generator.stream``."""
 
+        left = threading.Event()  # ours: the request's own event may be shared with what comes after it
+
         def produce(emit: Callable[[str], None]) -> None:
-            self._generate(request, emit)
+            self._generate(request, emit, lambda: left.is_set() or request.cancel.is_set())
 
         try:
             yield from self._worker.stream(produce)
         finally:
-            request.cancel.set()
+            left.set()
 
     def yes_probability(self, prompts: Sequence[Prompt], cancel: threading.Event | None = None) -> list[float]:
         """P(yes) against P(no) for each prompt, in as few decodes as fit; see ``Generator.yes_probability``."""
@@ -119,10 +121,10 @@ class LlamaGenerator:
 
     # --- on the model's thread
 
-    def _generate(self, request: Request, emit: Callable[[str], None]) -> None:
+    def _generate(self, request: Request, emit: Callable[[str], None], stop: Callable[[], bool]) -> None:
         started, usage = time.perf_counter(), request.usage
         prompt = self._tokens(request.prompt, request.max_tokens)
-        if request.cancel.is_set():
+        if stop():
             usage.stopped = "cancelled"
             return
         usage.prompt_tokens = prompt.length
@@ -132,12 +134,14 @@ class LlamaGenerator:
             usage.cached_tokens = loaded.reused
             token = int(self._llama.decode([loaded.row])[0].argmax())
             usage.first_token_s = time.perf_counter() - started
-            self._follow(loaded.slot, token, request, emit)
+            self._follow(loaded.slot, token, request, emit, stop)
 
         self._guard(run)
         usage.total_s = time.perf_counter() - started
 
-    def _follow(self, slot: Slot, token: int, request: Request, emit: Callable[[str], None]) -> None:
+    def _follow(
+        self, slot: Slot, token: int, request: Request, emit: Callable[[str], None], stop: Callable[[], bool]
+    ) -> None:
         """The loop of greedy generation, from the first token on."""
         llama, usage, text = self._llama, request.usage, codecs.getincrementaldecoder("utf-8")("replace")
         usage.stopped = "length"
@@ -148,7 +152,7 @@ class LlamaGenerator:
             usage.new_tokens += 1
             if piece := text.decode(llama.piece(token)):
                 emit(piece)
-            if request.cancel.is_set():
+            if stop():
                 usage.stopped = "cancelled"
                 break
             if usage.new_tokens < request.max_tokens:
@@ -165,7 +169,10 @@ class LlamaGenerator:
         logits: list[Logits] = []
 
         def flush() -> None:
-            logits.extend(self._llama.decode(rows) if rows and not cancel.is_set() else [])
+            if cancel.is_set():
+                self._slots.drop(slots)  # they hold rows that will not be decoded
+            elif rows:
+                logits.extend(self._llama.decode(rows))
             rows.clear()
             slots.clear()
 

@@ -122,6 +122,11 @@ class Slots:
         self._llama.remove(SPARE)
         return True
 
+    def drop(self, slots: Sequence[Slot]) -> None:
+        """Forget slots that were loaded but whose rows are not going to be decoded."""
+        for slot in slots:
+            self._clear(slot)
+
     def reset(self) -> None:
         """Forget every sequence, for example after a failed decode left them in an unknown state."""
         for sequence in range(self._llama.size.sequences):

@@ -106,6 +106,22 @@ def test_cancelling_stops_between_two_tokens(cached):
     assert "42" in say(cached, (BOATS,))[0]
 
 
+def test_the_end_of_one_request_does_not_cancel_the_next_one_of_the_same_job(cached):
+    cancel = threading.Event()
+    say(cached, (BOATS,), cancel=cancel)
+    assert not cancel.is_set()
+    assert len(cached.yes_probability([Prompt(SYSTEM, (BOATS,), STROKES + JUDGE)], cancel)) == 1
+
+
+def test_a_cancelled_judgement_gives_nothing_and_leaves_no_trace(cached):
+    cancel = threading.Event()
+    cancel.set()
+    prompts = [Prompt(SYSTEM, (p,), "Question: Is it cancelled?\n" + JUDGE) for p in (BOATS, KITES)]
+    assert cached.yes_probability(prompts, cancel) == []
+    assert len(cached.yes_probability(prompts)) == 2
+    assert "42" in say(cached, (BOATS,))[0]
+
+
 def test_a_reader_who_leaves_frees_the_model(cached):
     stream = cached.stream(Request(Prompt(SYSTEM, (), "Count from 1 to 500."), 1500))
     next(stream)
