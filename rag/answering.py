@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.abstain import refuses
 from rag.attribute import Source, attribute, sources_of
 from rag.domain import Citation, Paper, Passage, Sentence, Span, Support
 from rag.prompt import ClaimJudge
@@ -60,6 +61,9 @@ def bind(
     for position, part in enumerate(parts):
         if not whole and position == len(parts) - 1 and len(parts) > 1 and part[-1] not in ".!?。！？":
             dropped.append(Sentence(part, (), Support.UNSUPPORTED, "cut off before its end"))
+            continue
+        if refuses(part):
+            dropped.append(Sentence(part, (), Support.UNSUPPORTED, "the model's own words for: it isn't stated"))
             continue
         evidence = attribute(part, sources, question)
         verdict = verify(part, evidence, text, question, judge)

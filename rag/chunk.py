@@ -42,8 +42,9 @@ def split(text: str, count: Count, limit: int) -> list[Span]:
 
 
 def windows(passage: Passage, count: Count, limit: int) -> list[Span]:
-    """Spans of the paper's text of at most ``limit`` tokens that cover the passage; each begins with the last
-    sentence of the one before, where there is room.
+    """Spans of the paper's text, of at most ``limit`` tokens, that cover the passage.
+
+    Each begins with the last sentence of the one before, where there is room.
     """
     start = passage.span.start
     return [Span(start + span.start, start + span.end) for span in overlapping(passage.text, count, limit)]

@@ -41,7 +41,8 @@ def main(argv: Sequence[str] | None = None, output: Output | None = None, models
     """Run one command and return the exit code. ``output`` and ``models`` are for tests."""
     output = output or Output()
     try:
-        code = _run(list(sys.argv[1:] if argv is None else argv), output, models)
+        with output.warnings():
+            code = _run(list(sys.argv[1:] if argv is None else argv), output, models)
         output.flush()
     except CiteboundError as error:
         output.error(str(error))
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None, output: Output | None = None, models
     except Exception as error:  # noqa: BLE001 - the last line: a user never sees a traceback that wasn't asked for
         output.error(f"unexpected {type(error).__name__}: {error}; for details run again with CITEBOUND_DEBUG=1")
         _details(output)
-        output.hang_up()  # it may be the output itself that failed; what is still buffered would fail again
+        _give_up(output)
         return 1
     return code
 
@@ -75,6 +76,14 @@ def _run(argv: list[str], output: Output, models: ModelSource | None) -> int:
     if args.command is None:
         parser.error("no command was given")
     return COMMANDS[args.command].run(Context(args, output, models))
+
+
+def _give_up(output: Output) -> None:
+    """If it was the output that failed, what is still buffered for it would fail again when Python ends."""
+    try:
+        output.flush()
+    except OSError:
+        output.hang_up()
 
 
 def _details(output: Output) -> None:

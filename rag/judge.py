@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from rag import prompt
-from rag.abstain import Calibration, Signals
+from rag.abstain import Calibration, Signals, log_odds
 from rag.domain import Hit
 from rag.resources import Resources
 
@@ -37,10 +38,10 @@ def judge(
     question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
 ) -> list[Judged]:
     """The hits that were judged, best first. Fewer than were given when the first one settled it."""
-    first = _judged(question, hits[:1], prompt.JUDGE, scale, resources, cancel)
+    first = _judged(question, hits[:1], scale, resources, cancel)
     if first and first[0].probability >= SURE:
         return first
-    rest = _judged(question, hits[1:], prompt.JUDGE, scale, resources, cancel)
+    rest = _judged(question, hits[1:], scale, resources, cancel)
     return sorted(first + rest, key=lambda j: -j.probability)
 
 
@@ -48,7 +49,10 @@ def belonging(
     question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
 ) -> list[Judged]:
     """Every hit, judged by whether its paper belongs in the list that is asked for; in the order given."""
-    return _judged(question, hits, prompt.BELONGS, scale, resources, cancel)
+    said = _said(question, hits, prompt.BELONGS, resources, cancel)
+    usual = median(map(log_odds, said)) if said else 0.0
+    pairs = zip(hits, said, strict=False)
+    return [Judged(h, yes, scale.probability(Signals.of(h, yes, log_odds(yes) - usual))) for h, yes in pairs]
 
 
 def to_read(judged: Sequence[Judged]) -> list[Judged]:
@@ -59,14 +63,15 @@ def to_read(judged: Sequence[Judged]) -> list[Judged]:
 
 
 def _judged(
-    question: str,
-    hits: Sequence[Hit],
-    instruction: str,
-    scale: Calibration,
-    resources: Resources,
-    cancel: threading.Event,
+    question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
 ) -> list[Judged]:
-    prompts = [prompt.over([hit.passage], question, instruction) for hit in hits]
-    said = resources.generator.yes_probability(prompts, cancel) if prompts else []
-    # A cancelled judgement gives fewer values than prompts: what wasn't judged isn't ranked.
+    said = _said(question, hits, prompt.JUDGE, resources, cancel)
     return [Judged(h, yes, scale.probability(Signals.of(h, yes))) for h, yes in zip(hits, said, strict=False)]
+
+
+def _said(
+    question: str, hits: Sequence[Hit], instruction: str, resources: Resources, cancel: threading.Event
+) -> list[float]:
+    """P(yes) for each hit. A cancelled judgement gives fewer values than hits: what wasn't judged isn't ranked."""
+    prompts = [prompt.over([hit.passage], question, instruction) for hit in hits]
+    return resources.generator.yes_probability(prompts, cancel) if prompts else []

@@ -17,7 +17,7 @@ class Kind(StrEnum):
     LIST = "list"
 
 
-_THINGS = r"(?:papers|works|studies|abstracts|articles|publications|preprints|authors|contributions)"
+_THINGS = r"(?:papers|works|studies|abstracts|articles|publications|preprints)"
 _ASKS = r"(?:which|what|list|name|show|find|give|tell|enumerate|mention|search|are there|do (?:we|you) have|any|all)"
 _LIST = re.compile(
     rf"""

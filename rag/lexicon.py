@@ -86,7 +86,8 @@ class Lexicon:
         for column, edge in (("term", start), ("backwards", end[::-1])):
             if edge:
                 rows += self._database.all(
-                    f"SELECT term, papers FROM words WHERE {column} >= ? AND {column} < ? AND length(term) BETWEEN ? AND ?",
+                    f"SELECT term, papers FROM words WHERE {column} >= ? AND {column} < ? "
+                    "AND length(term) BETWEEN ? AND ?",
                     (edge, edge + _LAST, shortest, longest),
                 )
         return [(str(term), int(papers)) for term, papers in rows]

@@ -9,12 +9,233 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from importlib.resources import as_file, files
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, overload
+from typing import TYPE_CHECKING, Literal, Self, overload
 
 from models.protocols import Embedder, Generator
+from rag import pipeline, prompt
 from rag.domain import Answer, Event, Hit, Paper, Turn
+from rag.loading import LocalModels, ModelSource
 from rag.resources import Resources
 from rag.settings import Settings, load_settings
+from rag.store import Store
 from rag.stream import AnswerStream
+
+if TYPE_CHECKING:
+    from rag.ingest import AddReport
+    from rag.vectors import VectorIndex
+
+Progress = Callable[[str, int, int], None]
+"""(what is being done, how many are done, how many there are)."""
+
+OWN, SAMPLE = "library", "sample"
+"""The folders in the home of the user's own library and of the sample library."""
+
+
+class Library:
+    """A library of papers in a folder. Use as a context manager, or call ``close``.
+
+    Safe to share between threads. Models are opened when first needed and shared by all questions.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, models: ModelSource | None, *, create: bool) -> None:
+        self.folder = folder
+        self.settings = settings
+        self._models: ModelSource = models or LocalModels(settings)
+        self._store = Store(folder, create=create)
+        self._lock = threading.Lock()
+
+    # --- opening
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path | str | None = None,
+        *,
+        settings: Settings | None = None,
+        models: ModelSource | None = None,
+        create: bool = False,
+    ) -> Self:
+        """Open a library: the folder given, else the one of the settings, else the user's own, else the sample.
+
+        Raises LibraryMissingError when a named folder holds no library and ``create`` is off.
+        """
+        settings = settings or load_settings()
+        named = Path(folder) if folder is not None else settings.library
+        if named is not None:
+            return cls(named, settings, models, create=create)
+        own = settings.home / OWN
+        if create or own.is_dir():
+            return cls(own, settings, models, create=create)
+        return cls.sample(settings=settings, models=models)
+
+    @classmethod
+    def sample(
+        cls,
+        *,
+        settings: Settings | None = None,
+        models: ModelSource | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """The sample library in the home folder, made from the abstracts that come with the package."""
+        settings = settings or load_settings()
+        library = cls(settings.home / SAMPLE, settings, models, create=True)
+        if not library.is_complete_sample():
+            with as_file(files("rag") / "sample") as folder:
+                library.add(*sorted(folder.glob("*.txt")), progress=progress)
+        return library
+
+    def is_complete_sample(self) -> bool:
+        """Whether every abstract that comes with the package is in this library."""
+        from rag.corpus import read_papers
+
+        with as_file(files("rag") / "sample") as folder:
+            shipped = {paper.id for path in folder.glob("*.txt") for paper in read_papers(path).papers}
+        return all(self._store.paper(paper_id) is not None for paper_id in shipped)
+
+    def close(self) -> None:
+        """Close files. Models stay open as long as their source is shared; closing twice is fine."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- what is in it
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    def __len__(self) -> int:
+        """Papers in the library."""
+        return self._store.count()
+
+    def papers(self) -> list[Paper]:
+        """Every paper, in the order added."""
+        return list(self._store.papers())
+
+    def paper(self, paper_id: str) -> Paper | None:
+        """A paper by its id."""
+        return self._store.paper(paper_id)
+
+    def add(self, *paths: Path | str, progress: Progress | None = None) -> AddReport:
+        """Add the papers of files, or of the text files in folders. Adding what is there changes nothing.
+
+        The report names every record that was skipped and why. Raises LibraryLockedError while another process adds,
+        ReadError when nothing could be read at all.
+        """
+        from rag.ingest import add_files
+
+        limit = self.settings.passage_tokens
+        return add_files(
+            [Path(p) for p in paths], self._store, self._vectors, self.embedder, passage_tokens=limit, progress=progress
+        )
+
+    # --- asking
+
+    def search(self, question: str, k: int = 5) -> list[Hit]:
+        """The k best passages for a question, best first. Raises LibraryEmptyError when there are no papers."""
+        return self._find(question, k)
+
+    @overload
+    def ask(self, question: str, *, history: Sequence[Turn] = ..., stream: Literal[False] = ...) -> Answer: ...
+    @overload
+    def ask(self, question: str, *, history: Sequence[Turn] = ..., stream: Literal[True]) -> AnswerStream: ...
+    def ask(self, question: str, *, history: Sequence[Turn] = (), stream: bool = False) -> Answer | AnswerStream:
+        """Answer a question from the library, each sentence bound to its source.
+
+        ``history`` are the earlier turns of the conversation. With ``stream`` the answer comes piece by piece.
+        Raises QuestionError for what can't be asked, LibraryEmptyError, and what opening the models raises.
+        """
+
+        def start(cancel: threading.Event) -> Iterator[Event]:
+            return pipeline.answer_events(question, history, self._resources, cancel)
+
+        answering = AnswerStream(start)
+        return answering if stream else answering.answer
+
+    def prepare(self, progress: Progress | None = None, cancel: threading.Event | None = None) -> int:
+        """Compute the attention states of every passage ahead of any question; how many had to be computed.
+
+        Questions asked meanwhile wait for one passage at most.
+        """
+        if not self.settings.passage_cache:
+            return 0
+        generator, computed = self.generator, 0
+        papers = self.papers()
+        for done, paper in enumerate(papers):
+            if cancel is not None and cancel.is_set():
+                break
+            texts = [prompt.passage_text(passage) for passage in self._store.passages_of(paper.id)]
+            computed += generator.prepare(prompt.SYSTEM, texts, cancel)
+            if progress is not None:
+                progress("reading papers ahead", done + 1, len(papers))
+        return computed
+
+    def warm(self) -> None:
+        """Load the models now, so that the first question doesn't wait for them."""
+        self.embedder.encode(["warm"])
+        self.generator.count_tokens("warm")
+
+    @property
+    def generator(self) -> Generator:
+        """The generator, opened on first use."""
+        with self._lock:
+            return self._models.generator()
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder, opened on first use."""
+        with self._lock:
+            return self._models.embedder()
+
+    # --- wiring
+
+    @cached_property
+    def _vectors(self) -> VectorIndex:
+        from rag.vectors import VectorIndex
+
+        return VectorIndex(self._store)
+
+    @property
+    def _resources(self) -> Resources:
+        return Resources(self.settings, self.generator, self._find, self._passages_of, self._store.paper)
+
+    def _find(self, text: str, k: int) -> list[Hit]:
+        from rag.retrieve import retrieve
+
+        return retrieve(text, self._store, self._vectors, self.embedder, k)
+
+    def _passages_of(self, paper_id: str, text: str) -> list[Hit]:
+        from rag.retrieve import hits_of
+
+        return hits_of(paper_id, text, self._store, self._vectors, self.embedder)
+
+
+_shared: dict[Path | None, Library] = {}
+_sharing = threading.Lock()
+
+
+def ask(
+    question: str, *, history: Sequence[Turn] = (), stream: bool = False, library: Path | str | None = None
+) -> Answer | AnswerStream:
+    """Ask the default library, or the one in a folder; see ``Library.ask``. Libraries stay open between calls."""
+    key = Path(library) if library is not None else None
+    with _sharing:
+        if key not in _shared:
+            _shared[key] = Library.open(key)
+        opened = _shared[key]
+    if stream:
+        return opened.ask(question, history=history, stream=True)
+    return opened.ask(question, history=history)
+
+
+__all__ = ["Library", "ask"]

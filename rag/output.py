@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import re
 import sys
@@ -24,6 +25,7 @@ Step = Callable[[str, int, int], None]
 
 # C0 and C1 controls but tab and line feed, lone surrogates, and the marks that override the direction of text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_OURS = ("models", "rag", "ui", "eval")
 _EVERY_S = 5.0
 """Plain progress lines of counted work come no closer together than this."""
 
@@ -78,6 +80,19 @@ class Output:
             os.close(nowhere)
 
     @contextlib.contextmanager
+    def warnings(self) -> Iterator[None]:
+        """Meanwhile, what our own packages log as a warning is told like any note, one line each."""
+        listener = _Listener(self)
+        loggers = [logging.getLogger(name) for name in _OURS]
+        for logger in loggers:
+            logger.addHandler(listener)
+        try:
+            yield
+        finally:
+            for logger in loggers:
+                logger.removeHandler(listener)
+
+    @contextlib.contextmanager
     def draft(self) -> Iterator[Callable[[str], None]]:
         """Show text as it grows, on a terminal; it is wiped off at the end, for the verified answer to take its place.
 
@@ -125,13 +140,17 @@ class Output:
             TimeRemainingColumn(),
             TextColumn("{task.fields[doing]}", markup=False),
         )
-        with Progress(*columns, console=Console(file=self._err), transient=True) as bar:
-            task = bar.add_task("", title=title, doing="", total=None)
+        bar = Progress(*columns, console=Console(file=self._err), transient=True)
+        task = bar.add_task("", title=title, doing="", total=None)
 
-            def step(doing: str, done: int, total: int) -> None:
-                bar.update(task, completed=done, total=total or None, doing=safe(doing))
+        def step(doing: str, done: int, total: int) -> None:
+            bar.start()  # the first time; work that turns out to be done already shows no bar
+            bar.update(task, completed=done, total=total or None, doing=safe(doing))
 
+        try:
             yield step
+        finally:
+            bar.stop()
 
     def _lines(self, title: str, in_bytes: bool) -> Step:
         """Say each new note of a download, and counted work from time to time."""
@@ -151,6 +170,17 @@ class Output:
     def _write(stream: TextIO | None, text: str) -> None:
         if stream is not None:  # a closed descriptor (>&-) is a wish for silence
             stream.write(text)
+
+
+class _Listener(logging.Handler):
+    """Hands log records on to an output."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__(logging.WARNING)
+        self._output = output
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._output.error(record.getMessage())
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

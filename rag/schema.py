@@ -99,7 +99,10 @@ def _prepare(connection: sqlite3.Connection, folder: Path, create: bool) -> None
 
 
 _FULL = "the disk of {folder} is full: free some space and repeat; what was added before is kept"
-_DAMAGED = "{folder}/library.db is damaged ({error}): move it away and add your files again (citebound add --library {folder} FILE)"
+_DAMAGED = (
+    "{folder}/library.db is damaged ({error}): move it away and add your files again "
+    "(citebound add --library {folder} FILE)"
+)
 _MEANINGS: dict[int, tuple[type[LibraryError], str]] = {
     sqlite3.SQLITE_FULL: (DiskFullError, _FULL),
     sqlite3.SQLITE_CORRUPT: (LibraryDamagedError, _DAMAGED),

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from rag.domain import Span
+from rag.wordlists import GOES_ON, MAY_END, OPENERS, STOP_WORDS
 
 _CLOSERS = r"""["'”’»)\]}*_`$」』）》]*(?:\s?\[\d+(?:[\s,–-]+\d+)*\])*"""
 _CANDIDATE = re.compile(
@@ -28,26 +29,7 @@ _CLOSED = re.compile(
     r"\$\$.{1,600}?\$\$|(?<!\\)\$(?=\S)[^$\n]{1,300}(?<=\S)\$|\\\(.{1,300}?\\\)|\\\[.{1,600}?\\\]|\\[A-Za-z]+\{[^{}]{1,300}\}",
     re.S,
 )
-# What goes on after its full stop, whatever comes next.
-_GOES_ON = frozenset(
-    "e.g i.e cf vs fig figs eq eqs eqn eqns sec secs sect ref refs tab vol pp ch thm lem prop def alg app approx resp ca "
-    "viz dr mr mrs ms prof st messrs dept univ assoc suppl incl excl avg".split()
-)
-# What may end a sentence: it does when a word follows that likes to open one.
-_MAY_END = frozenset(
-    "al etc i.i.d iid a.k.a w.r.t s.t u.s u.k e.u u.s.a ph.d b.sc m.sc inc ltd co corp jr sr a.m p.m seq spp sp".split()
-)
 _NUMBERED = frozenset({"no", "nos", "art", "p", "par", "step", "theorem", "lemma"})
-_OPENERS = frozenset(
-    "a according additionally all also although among an and another any applied as at based because beyond both building "
-    "but by code compared consequently crucially despite due during each empirically even existing experiments extensive "
-    "finally first for from furthermore given having hence here how however i if importantly in indeed instead it its "
-    "leveraging many more moreover most motivated my next no notably nevertheless numerical of on once one only our "
-    "overall prior rather recent recently results second several she similarly since so some specifically still such "
-    "surprisingly that the their then theoretically there therefore these they third this those though through "
-    "throughout thus to together two under unlike unfortunately until using via we what when where whereas whether "
-    "which while who why with within without yet you he".split()
-)
 _BEFORE = re.compile(r"(?:[^\W_](?:[\w’'-]*[^\W_])?\.)*[^\W_](?:[\w’'.-]*[^\W_])?$")
 _NAME_LIKE = re.compile(r"[a-z]+[A-Z0-9]|[a-z]-[A-Z]")
 _HAN = "".join(map(chr, range(0x3400, 0xA000)))
@@ -92,7 +74,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _is_end(text: str, start: int, at: int, end: int) -> bool:
-    """Does the mark at ``at`` (with what closes after it, up to ``end``) end the sentence begun at ``start``?"""
+    """Whether the mark at ``at`` (what closes after it goes up to ``end``) ends the sentence begun at ``start``."""
     following = text[end : end + 60].lstrip().lstrip(_LEADING_MARKS)
     if not following:
         return True
@@ -104,7 +86,8 @@ def _is_end(text: str, start: int, at: int, end: int) -> bool:
         return not small
     before = _BEFORE.search(text, max(start, at - 40), at)
     last = before[0].casefold().lstrip(_HAN) if before else ""
-    decided = _abbreviation(last, following, next_word)
+    in_address = before is not None and before.start() > 0 and text[before.start() - 1] in "/@:~"
+    decided = None if in_address else _abbreviation(last, following, next_word)
     if decided is not None:
         return decided
     if (
@@ -113,18 +96,18 @@ def _is_end(text: str, start: int, at: int, end: int) -> bool:
         and not text[start : before.start()].strip(" \n([*")
     ):
         return False  # "2." that opens a list item
-    return not small or len(last) > 3 or not last.isalpha()
+    return not small or len(last) > 3 or not last.isalpha() or last in STOP_WORDS
 
 
 def _abbreviation(last: str, following: str, next_word: str) -> bool | None:
     """Whether an abbreviation ends a sentence; None when the word before the full stop is none."""
     tail = last.rsplit("-", 1)[-1]
-    if tail in _GOES_ON:
+    if tail in GOES_ON:
         return False
-    if tail in _NUMBERED and following[0].isdigit():
+    if tail in _NUMBERED and (following[0].isdigit() or next_word == "of"):
         return False
-    opens = next_word.casefold() in _OPENERS and next_word[:1].isupper()
-    if tail in _MAY_END or re.fullmatch(r"(?:[^\W\d_]\.)+[^\W\d_]", tail):
+    opens = next_word.casefold() in OPENERS and next_word[:1].isupper()
+    if tail in MAY_END or re.fullmatch(r"(?:[^\W\d_]\.)+[^\W\d_]", tail):
         return opens
     if re.fullmatch(r"[^\W\d_]", last):  # an initial
         return opens or not next_word[:1].isalpha()

@@ -10,17 +10,9 @@ _LETTERS_AND_DIGITS = re.compile(r"[^\W\d_][\w.+-]*\d|\d+[A-Z][\w-]*[A-Z]")
 _ROMAN = re.compile(r"[IVX]+$")
 _DOTTED = re.compile(r"(?:[^\W_]\.)+[^\W_]?$")
 
-# Acronyms of whole fields: no paper's own, however it is introduced.
-COMMON = frozenset(
-    "ai ml dl rl nlp cv llm llms mllm mllms lvlm vlm vlms lm lms slm vla gnn gnns gcn cnn cnns rnn rnns dnn dnns mlp mlps vae vaes "
-    "gan gans gp gps mdp mdps pomdp pomdps sgd kl ot fl cl il rag api apis gpu gpus cpu cpus tpu 2d 3d 4d sde sdes ode odes pde "
-    "pdes vqa qa ood iid ssl svm pca mcmc em hmm moe kv marl rlhf sft cot icl asr tts ocr mri fmri eeg ecg ct rna dna hpc iot "
-    "mas nas sota fid rgb hci kg kgs ner bert gpt clip vit vits lstm lstms dag dags bnn bnns snn snns ntk drl irl mpc".split()
-)
-
 
 def is_name_like(token: str) -> bool:
-    """Is it spelt as names are: a capital inside, letters with digits, a capital beside a hyphen, an acronym?"""
+    """Whether it is spelt as names are: a capital inside or after a hyphen, letters with digits, an acronym."""
     if len(token) < 2 or _ROMAN.match(token) or _DOTTED.match(token):
         return False
     if "-" in token:
@@ -32,7 +24,7 @@ def is_name_like(token: str) -> bool:
 
 
 def _is_hyphened_name(token: str) -> bool:
-    """Fed-CAW, E-SCOT, Dual-Window, CIFAR-10; not Gaussian-based, LLM-based, pre-trained, 5-shot or State-of-the-art."""
+    """Fed-CAW, E-SCOT, Dual-Window, CIFAR-10; not LLM-based, pre-trained, 5-shot or State-of-the-art."""
     parts = [part for part in token.split("-") if part]
     if len(parts) < 2:
         return False

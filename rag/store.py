@@ -9,38 +9,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from models.protocols import Vectors
 from rag.database import Database
-from rag.domain import Paper, Passage, Span
+from rag.domain import Paper, Passage
 from rag.lexicon import Lexicon, Words, words_of
+from rag.rows import Entry, Row, paper_from, passage_from, vector_from
 from rag.schema import FILE_NAME
 
 _PORTION = 500  # rows read at a time
 _PAPER = "papers.id, papers.text, label, source, position, title"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A paper ready to be stored: its passages, and for each passage the vectors of its windows, (windows, dim)."""
-
-    paper: Paper
-    passages: tuple[Passage, ...]
-    vectors: tuple[Vectors, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One window of the vector index."""
-
-    id: str
-    passage_id: str
-    vector: Vectors
 
 
 class Store:
@@ -73,6 +54,14 @@ class Store:
     def passage_tokens(self) -> int:
         """Longest passage, in that embedder's tokens; 0 before the first paper."""
         return int(self._meta("passage_tokens") or 0)
+
+    @property
+    def index(self) -> tuple[str, str]:
+        """Folder and checksums of the vector index, as last written; empty before the first paper."""
+        rows: dict[str, str] = dict(
+            self._database.all("SELECT key, value FROM meta WHERE key IN ('index', 'index_sums')")
+        )
+        return rows.get("index", ""), rows.get("index_sums", "{}")
 
     def describe(self, embedder: str, passage_tokens: int) -> None:
         """Say, before the first paper, what vectors and passages are made with."""
@@ -130,10 +119,11 @@ class Store:
         )
         return num
 
-    def mark_indexed(self, paper_ids: Iterable[str]) -> None:
-        """Let readers see these papers."""
+    def mark_indexed(self, paper_ids: Iterable[str], index: tuple[str, str]) -> None:
+        """Let readers see these papers. ``index``: the vector index's folder and the checksums of its files."""
         with self._database.writing() as connection:
             connection.executemany("UPDATE papers SET indexed = 1 WHERE id = ?", [(one,) for one in paper_ids])
+            self._set(connection, index=index[0], index_sums=index[1])
             self._next_generation(connection)
 
     # --- reading papers ---
@@ -145,7 +135,7 @@ class Store:
     def paper(self, paper_id: str) -> Paper | None:
         """One paper by its id; None when readers don't see such a one."""
         rows = self._database.all(f"SELECT {_PAPER} FROM papers WHERE id = ? AND indexed = 1", (paper_id,))
-        return _paper(rows[0]) if rows else None
+        return paper_from(rows[0]) if rows else None
 
     def papers(self) -> Iterator[Paper]:
         """All papers that readers see, in the order in which they came; read in portions."""
@@ -153,7 +143,7 @@ class Store:
         while rows := self._database.all(
             f"SELECT {_PAPER}, num FROM papers WHERE num > ? AND indexed = 1 ORDER BY num LIMIT ?", (last, _PORTION)
         ):
-            yield from map(_paper, rows)
+            yield from map(paper_from, rows)
             last = int(rows[-1][-1])
 
     def known(self, paper_ids: Iterable[str]) -> dict[str, str]:
@@ -168,7 +158,11 @@ class Store:
             "WHERE indexed = 0 ORDER BY num LIMIT ?",
             (limit,),
         )
-        return [(_paper(row), bool(row[-1])) for row in rows]
+        return [(paper_from(row), bool(row[-1])) for row in rows]
+
+    def count_pending(self) -> int:
+        """How many papers readers don't see yet."""
+        return self._database.number("SELECT count(*) FROM papers WHERE indexed = 0")
 
     def passages_of(self, paper_id: str) -> list[Passage]:
         """A paper's passages, in order; empty for a paper that readers don't see."""
@@ -177,7 +171,7 @@ class Store:
             "WHERE papers.id = ? AND indexed = 1 ORDER BY start",
             (paper_id,),
         )
-        return [_passage(row) for row in rows]
+        return [passage_from(row) for row in rows]
 
     def passages(self, passage_ids: Iterable[str]) -> dict[str, tuple[Passage, Paper]]:
         """Passages by id, each with its paper; those that readers don't see are missing."""
@@ -186,7 +180,7 @@ class Store:
             "JOIN papers ON papers.num = paper WHERE passages.id IN ({}) AND indexed = 1",
             passage_ids,
         )
-        return {str(row[0]): (_passage(row), _paper(row[5:])) for row in rows}
+        return {str(row[0]): (passage_from(row), paper_from(row[5:])) for row in rows}
 
     # --- vectors ---
 
@@ -198,7 +192,7 @@ class Store:
         )
         found: dict[str, list[Vectors]] = {}
         for passage_id, blob in rows:
-            found.setdefault(str(passage_id), []).append(_vector(blob))
+            found.setdefault(str(passage_id), []).append(vector_from(blob))
         return {passage_id: np.stack(vectors) for passage_id, vectors in found.items()}
 
     def count_rows(self) -> int:
@@ -216,14 +210,14 @@ class Store:
         )
         if paper_ids is not None:
             for row in self._database.within(query + "papers.id IN ({})", paper_ids):
-                yield Row(str(row[0]), str(row[1]), _vector(row[2]))
+                yield Row(str(row[0]), str(row[1]), vector_from(row[2]))
             return
         last = 0
         while rows := self._database.all(
             query + "indexed = 1 AND windows.num > ? ORDER BY windows.num LIMIT ?", (last, _PORTION)
         ):
             for row in rows:
-                yield Row(str(row[0]), str(row[1]), _vector(row[2]))
+                yield Row(str(row[0]), str(row[1]), vector_from(row[2]))
             last = int(rows[-1][-1])
 
     # --- plumbing ---
@@ -242,17 +236,3 @@ class Store:
             "INSERT INTO meta (key, value) VALUES ('generation', '1') "
             "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
         )
-
-
-def _paper(row: Sequence[Any]) -> Paper:
-    paper_id, text, label, source, position, title = row[:6]
-    return Paper(paper_id, text, label, source=source, position=position, title=title)
-
-
-def _passage(row: Sequence[Any]) -> Passage:
-    passage_id, paper_id, start, end, text = row[:5]
-    return Passage(passage_id, paper_id, Span(start, end), text[start:end])
-
-
-def _vector(blob: bytes) -> Vectors:
-    return np.frombuffer(blob, dtype=np.float32)

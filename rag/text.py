@@ -9,29 +9,17 @@ into pairs of characters. Positions in the original text are the business of ``r
 from __future__ import annotations
 
 import html
+import logging
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from rag.sentences import sentences
+from rag.wordlists import STOP_WORDS
 
-__all__ = ["STOP_WORDS", "is_stop", "plain", "search_terms", "sentences", "stem", "stems", "tokens"]
-
-STOP_WORDS = frozenset(
-    "a about above across after again against all also although am among an and any are aren't as at be because been "
-    "before being below between both but by can can't cannot could did didnt do does doesnt doing don't dont down "
-    "during each either etc few for from further get gets give gives given had has hasnt have having he her here hers "
-    "him his how however i if in into is isnt it its itself just let lets like many may me might more most much must "
-    "my neither no nor not of off on once one only onto or other our out over own per please same say says shall she "
-    "should so some such tell than that the their them then there these they thing things this those through thus to "
-    "too toward towards under until up upon us use used uses using very via was wasnt we were what whats when where "
-    "whether which while who whom whose why will with within without would yet you your "
-    # in a library of papers, these tell nothing apart
-    "paper papers article articles publication publications "
-    "什么 多少 哪些 哪个 哪种 如何 怎么 怎样 为什 么样 是否 可以 这个 那个 这些 那些 请问 告诉 论文 文章 的是 是什 有哪 "
-    "の は が を に で と も です ます した する".split()
-)
+__all__ = ["STOP_WORDS", "Chunk", "chunks", "is_stop", "plain", "search_terms", "sentences", "stem", "stems", "tokens"]
 
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－"), "-")
 _QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛′`´ʹʼ＇"), "'"), **dict.fromkeys(map(ord, "“”„‟″«»＂"), '"')}
@@ -44,8 +32,12 @@ _MATH = re.compile(
 )
 _LONE = re.compile(r"(?<!\\)[%$#&]")
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}$]")
+_HREF = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_KEYS = re.compile(r"\\(?:begin|end|label|(?:eq|page|auto|name|[cC])?ref|cite[a-z]*)\*?(?:\[[^\]]*\])?\{[^{}]*\}")
+_LATEX_ACCENT = re.compile(r"\\[`'^\"~=.](?=\{?[A-Za-z\\])")
+_LONG_WORD = re.compile(r"[A-Za-z]{4,}")
 _TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]{0,200})?/?>")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\(([^()\s]*)\)")
 _MARKS = re.compile(
     r"\*{2,3}|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|^#{1,6}\s+|~~", re.M
 )
@@ -55,13 +47,13 @@ _MARKS = re.compile(
 def plain(text: str) -> str:
     """One line of plain text: no LaTeX, HTML or Markdown marks, NFKC, straight quotes, ``-`` for every dash."""
     if "\\" in text or "$" in text:
-        text = _without_latex(text)
+        text = _without_latex(_HREF.sub(r"\2 (\1)", text))
     if "&" in text:
         text = html.unescape(text)
     if "<" in text:
         text = _TAG.sub("", text)
     if "](" in text:
-        text = _LINK.sub(r"\1", text)
+        text = _LINK.sub(lambda link: link[1] if link[1] == link[2] else f"{link[1]} ({link[2]})", text)
     text = unicodedata.normalize("NFKC", text.translate(_TYPOGRAPHY)).translate(_TYPOGRAPHY)
     text = _MARKS.sub("", text.replace("''", '"'))
     return " ".join(text.split())
@@ -76,11 +68,15 @@ def _without_latex(text: str) -> str:
         at = match.end()
     pieces.append(_LONE.sub(r"\\\g<0>", text[at:]))
     try:
-        return str(_converter().latex_to_text("".join(pieces)))
+        converted = str(_converter().latex_to_text("".join(pieces)))
     # A third-party parser over anybody's text: besides its own errors it raises IndexError, KeyError and
     # RecursionError on broken input. Then the marks go and the words stay.
     except Exception:  # noqa: BLE001
-        return _COMMAND.sub(" ", text)
+        converted = ""
+    # A brace that never closes can swallow the rest.
+    stripped = _COMMAND.sub(" ", _LATEX_ACCENT.sub("", _KEYS.sub(" ", text)))
+    kept = _ACCENTS.sub("", unicodedata.normalize("NFKD", converted))
+    return converted if all(re.search(f"(?<![a-z]){word}", kept) for word in _LONG_WORD.findall(stripped)) else stripped
 
 
 @lru_cache(maxsize=1)
@@ -90,6 +86,7 @@ def _converter() -> Any:  # noqa: ANN401 - pylatexenc has no types
     known = get_default_latex_context_db()
     # Without this, the argument of a macro that has no rule (\\texttt) is lost.
     known.set_unknown_macro_spec(MacroTextSpec("", simplify_repl=_arguments))
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # what it can't read is dealt with here
     return LatexNodes2Text(latex_context=known, math_mode="text", strict_latex_spaces=True)
 
 
@@ -158,43 +155,55 @@ def stems(text: str) -> list[str]:
     return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
 
 
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What stands between two blanks: its parts, and other spellings of the whole (folded, not stemmed)."""
+
+    parts: tuple[str, ...]
+    joined: tuple[str, ...] = ()
+    wide: bool = False
+
+    @property
+    def whole(self) -> str:
+        """Its letters and digits in one."""
+        return "".join(self.parts) if not self.wide else ""
+
+
 def search_terms(text: str) -> list[str]:
     """Every term a text is found by, in order, stop words included; a term may come more than once.
 
     A name in parts gives its parts and the parts joined (e-scot: e, scot, escot); a number after a name is joined to
     it as well (VALL-E 2: vall, e, valle, 2, valle2).
     """
-    return [term for words, joined in chunks(text) for term in (*words, *joined)]
+    return [stem(term) for chunk in chunks(text) for term in (*chunk.parts, *chunk.joined)]
 
 
-def chunks(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The chunks of a text between blanks, each as the stems of its parts and the joined spellings beside them."""
-    found: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+def chunks(text: str) -> list[Chunk]:
+    """The chunks of a text, in order."""
+    found: list[Chunk] = []
     name, end = "", 0
     for match in _CHUNK.finditer(_THOUSANDS.sub("", _APOSTROPHE.sub("", plain(text)))):
         whole = fold(match[0])
         if match["wide"]:
-            found.append((tuple(_pairs(whole)), ()))
+            found.append(Chunk(tuple(_pairs(whole)), wide=True))
             name = ""
         elif match["number"]:
-            number = match["number"]
             joined = (name + whole,) if name and len(whole) < 4 and match.start() == end + 1 else ()
-            found.append(((number,), (*joined, whole) if match["unit"] else joined))
+            found.append(Chunk((match["number"],), (*joined, whole) if match["unit"] else joined))
             name = ""
         else:
-            words, joined = _spellings(whole)
-            found.append((words, joined))
+            found.append(_spelt(whole))
             named = match[0][0].isupper() and whole not in STOP_WORDS
             name = _SEPARATORS.sub("", whole) if named and not whole[-1].isdigit() else ""
         end = match.end()
     return found
 
 
-def _spellings(whole: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    parts = [part for part in _JOINERS.split(whole) if part]
-    extra = tuple(_greek_spelt(part) for part in parts if _GREEK.search(part))
-    words = tuple(stem(part) for part in parts)
-    return words, (extra if len(parts) == 1 else (stem("".join(parts)), *extra))
+def _spelt(whole: str) -> Chunk:
+    parts = tuple(part for part in _JOINERS.split(whole) if part)
+    whole = "".join(parts)
+    greek = tuple(_greek_spelt(part) for part in (*parts, whole) if _GREEK.search(part))
+    return Chunk(parts, tuple(dict.fromkeys(greek if len(parts) == 1 else (whole, *greek))))
 
 
 def _greek_spelt(part: str) -> str:

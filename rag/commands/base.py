@@ -54,7 +54,9 @@ class Context:
 
 def is_sample(settings: Settings) -> bool:
     """Whether the library in force is the sample: none was named, and the user has not begun one."""
-    return settings.library is None and not (settings.home / "library").exists()
+    from rag.library import OWN
+
+    return settings.library is None and not (settings.home / OWN).is_dir()
 
 
 @dataclass(frozen=True, slots=True)

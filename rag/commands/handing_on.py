@@ -19,14 +19,29 @@ def _chat_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
     )
-    parser.add_argument("--port", type=int, default=7860, help="port (default: 7860)")
-    parser.add_argument("--no-browser", action="store_true", help="don't open a browser window")
+    parser.add_argument("--port", type=_port, default=7860, help="port (default: 7860)")
+    parser.add_argument("--open", action="store_true", help="open a browser window")
+
+
+def _port(text: str) -> int:
+    """A port number; argparse makes a usage error of the ValueError."""
+    if not 1 <= int(text) <= 65535:
+        raise ValueError(text)
+    return int(text)
 
 
 def _chat(context: Context) -> int:
     settings = context.settings()
     need_models(context, settings, "embedder", "generator")
-    importlib.import_module("ui.app").serve(settings)
+    args = context.args
+    with context.library(settings) as library:
+        importlib.import_module("ui.app").serve(
+            library,
+            args.host,
+            args.port,
+            open_browser=args.open,
+            announce=lambda url: context.output.note(f"Citebound answers at {url} (Ctrl-C ends it)"),
+        )
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag.commands.base import Command, Context, is_sample
 from rag.commands.weights import need_models, states
+from rag.errors import ReadError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,14 +20,18 @@ def _add(context: Context) -> int:
     settings = context.settings()
     need_models(context, settings, "embedder")
     if settings.library is None:
-        settings = context.settings(library=settings.home / "library")
+        from rag.library import OWN
+
+        settings = settings.model_copy(update={"library": settings.home / OWN})
     with context.library(settings, create=True) as library, context.output.progress("adding papers") as step:
         report = library.add(*context.args.path, progress=step)
     if context.args.json:
         context.output.data(asdict(report))
     else:
         context.output.text(str(report))
-    return 0
+    for left_out in (*report.skipped, *report.failed):
+        context.output.note(f"left out: {left_out}")
+    return ReadError.exit_code if report.failed else 0
 
 
 def _no_arguments(_: argparse.ArgumentParser) -> None:
@@ -35,8 +40,9 @@ def _no_arguments(_: argparse.ArgumentParser) -> None:
 
 def _status(context: Context) -> int:
     settings = context.settings()
-    waits = is_sample(settings) and not (settings.home / "sample").exists()
-    if waits:
+    from rag.library import SAMPLE
+
+    if is_sample(settings) and not (settings.home / SAMPLE).is_dir():
         library = "the sample library, made on first use"
     else:
         with context.library(settings) as opened:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import stat
 import unicodedata
 from collections.abc import Callable
@@ -105,13 +104,13 @@ _REASONS = {
 def _bytes_of(path: Path) -> bytes:
     try:
         # Not to hang on a pipe: look before opening.
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            what = "a folder: add the files in it" if stat.S_ISDIR(mode) else "no ordinary file: save its content first"
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            folder = stat.S_ISDIR(state.st_mode)
+            what = "a folder: add the files in it" if folder else "no ordinary file: save its content first"
             raise ReadError(f"{path} is {what}")
-        size = os.stat(path).st_size
-        if size > MAX_BYTES:
-            raise ReadError(f"{path} has {size // 10**6} MB, more than {MAX_BYTES // 10**6}: split it")
+        if state.st_size > MAX_BYTES:
+            raise ReadError(f"{path} has {state.st_size // 10**6} MB, more than {MAX_BYTES // 10**6}: split it")
         data = path.read_bytes()
     except OSError as error:
         reason = _REASONS.get(error.errno or 0, f"can't be read ({error.strerror}): check the file")

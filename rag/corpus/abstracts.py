@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Iterator
+from itertools import pairwise
 
 from rag.corpus.decoding import decode
 from rag.corpus.records import Record, Skipped
@@ -23,6 +24,7 @@ _LIST_ITEM = re.compile(r"(?:[-*•+]|\(?\d{1,2}[.)]|\\item)\s|\$\$|\\(?:begin|e
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\u3001-\u3011]")
 _SENTENCE_END = re.compile(r"""[.!?。！？…।؟][\s"'”’»)\]}*_`$」』）]*$""")
 _HASHES = re.compile(r"#{1,6}\s+(?=\S)")
+_EMPHASIS = re.compile(r"^(\*{1,3}|_{1,3})(.+)\1$")
 
 _MIN_WORDS = 4  # fewer can't be an abstract
 _MAX_HEADING = 30  # words: longer ones are text, whatever they end with
@@ -52,21 +54,20 @@ def read(data: bytes, name: str) -> Iterator[Record | Skipped]:
 def _paragraphs(text: str) -> Iterator[list[str]]:
     """Blocks of lines. A page break ends a block, unless it cuts through a running sentence."""
     lines: list[str] = []
-    for page in _PAGE_END.split(text):
-        fresh = True
+    gap = ""
+    for number, page in enumerate(_PAGE_END.split(text)):
+        gap = "page" if number else gap
         for raw in _LINE_END.split(page):
             line = raw.strip().strip(_INVISIBLE).strip()
             if not line or _RULER.fullmatch(line):
-                if lines and not fresh:
-                    yield lines
-                    lines = []
+                gap = gap or "blank"
                 continue
-            if fresh and lines and (_SENTENCE_END.search(lines[-1]) or not line[0].islower()):
+            runs_on = gap == "page" and line[0].islower() and not (lines and _SENTENCE_END.search(lines[-1]))
+            if lines and gap and not runs_on:
                 yield lines
                 lines = []
-            fresh = False
+            gap = ""
             lines.append(line)
-        # what is left at the page's end may go on overleaf
     if lines:
         yield lines
 
@@ -88,7 +89,7 @@ def _parts(blocks: list[list[str]]) -> list[str]:
 
 
 def _stands_alone(lines: list[str]) -> bool:
-    """Did the first line break off although the next word had room?"""
+    """Whether the first line broke off although the next word had room."""
     if len(lines) < 2 or not _is_heading(lines[0]) or lines[1][0].islower() or _is_heading(_joined(lines[1:])):
         return False
     width = max(map(len, lines))
@@ -135,12 +136,12 @@ def _is_odd_start(parts: list[str]) -> bool:
 
 def _headings_are_titles(kinds: list[bool]) -> bool:
     texts = kinds.count(False)
-    pairs = sum(heading and not after for heading, after in zip(kinds, kinds[1:], strict=False))
+    pairs = sum(heading and not after for heading, after in pairwise(kinds))
     return texts > 1 and pairs >= 2 and pairs >= _TITLED * texts
 
 
 def _without_marks(heading: str) -> str:
-    return _HASHES.sub("", heading).strip("*_# ")
+    return _EMPHASIS.sub(r"\2", _HASHES.sub("", heading).rstrip("# "))
 
 
 def _shortened(text: str, limit: int = 40) -> str:

@@ -112,7 +112,7 @@ def _refuse_broken_utf8(data: bytes, name: str, error: UnicodeDecodeError) -> No
 
 
 def _two_bytes(encoding: str, low: int, high: int, char: str) -> bool:
-    """Is this a character whose first byte, in a two-byte encoding, is in the block of common ones?"""
+    """Whether a character's first byte, in a two-byte encoding, is in the block of common ones."""
     try:
         code = char.encode(encoding)
     except UnicodeEncodeError:
@@ -187,7 +187,7 @@ def _detected(data: bytes) -> str:
 
 
 # A sign inside a word, a lone accented capital inside a word, a word of nothing but accented Latin letters.
-_ODD = re.compile(r"[^\W\d_][^\w\s\x00-\x7f‐-‧·­][^\W\d_]|[a-zà-ÿ][À-ÖØ-Þ][a-zà-ÿ]|(?<!\w)[À-ÿ]{3,}(?!\w)")
+_ODD = re.compile(r"[^\W\d_](?:[^\w\s\x00-\x7f‐-‧·­]|[¹²³¼½¾])[^\W\d_]|[a-zà-ÿ][À-ÖØ-Þ][a-zà-ÿ]|(?<!\w)[À-ÿ]{3,}(?!\w)")
 
 
 def _plausible(text: str) -> bool:

@@ -1,0 +1,131 @@
+"""A question -> the passages that may answer it, best first. Vectors and full text, fused; no model but the embedder.
+
+Each candidate's cosine and BM25 score are put on one scale and added, and a paper that has a name from the question
+that few papers have gets a bonus: names are what vectors miss. Rewriting questions is the business of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from models.protocols import Embedder, Vectors
+from rag.chunk import overlapping
+from rag.domain import Hit, Paper, Passage
+from rag.errors import LibraryEmptyError, LibraryError
+from rag.query import Query, understand
+from rag.store import Store
+from rag.text import search_terms
+from rag.vectors import VectorIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each side counts in a hit's score."""
+
+    dense: float = 1.0
+    lexical: float = 1.0
+    overlap: float = 0.0
+    name: float = 1.0
+    slip: float = 0.5
+    pool: int = 60
+
+
+WEIGHTS = Weights()
+
+
+def retrieve(
+    question: str, store: Store, vectors: VectorIndex, embedder: Embedder | None, k: int, weights: Weights = WEIGHTS
+) -> list[Hit]:
+    """The ``k`` best passages for a question; fewer when there are not as many, several of one paper are possible.
+
+    Without an embedder, by words alone (``similarity`` is 0). Raises LibraryEmptyError; LibraryError when the library
+    is made with another embedder.
+    """
+    papers = store.count()
+    if not papers:
+        raise LibraryEmptyError(f"the library at {store.folder} holds no papers: add some with citebound add FILE")
+    _check(store, embedder)
+    query = understand(question, store.lexicon, papers)
+    pool = max(weights.pool, 3 * k)
+    probes = _probes(question, embedder)
+    dense = _merged(vectors.nearest(probe, pool) for probe in probes)
+    lexical = dict(store.lexicon.full_text(query.terms, pool))
+    ids = [*dense, *(one for one in lexical if one not in dense)]
+    ids += [
+        p.id for paper in sorted(query.named | query.perhaps_named) for p in store.passages_of(paper) if p.id not in ids
+    ]
+    return _scored(store.passages(ids), _similarities(store, ids, probes, dense), lexical, query, weights)[:k]
+
+
+def hits_of(paper_id: str, question: str, store: Store, vectors: VectorIndex, embedder: Embedder | None) -> list[Hit]:
+    """All passages of one paper as hits for a question, best first; none when readers see no such paper."""
+    _check(store, embedder)
+    query = understand(question, store.lexicon, max(1, store.count()))
+    found = store.passages(passage.id for passage in store.passages_of(paper_id))
+    similarities = _similarities(store, list(found), _probes(question, embedder), {})
+    return _scored(found, similarities, {}, query, WEIGHTS)
+
+
+def _check(store: Store, embedder: Embedder | None) -> None:
+    if embedder is not None and store.embedder not in {"", embedder.name}:
+        raise LibraryError(
+            f"the library at {store.folder} is made with the embedder {store.embedder}, not {embedder.name}: "
+            f"set CITEBOUND_EMBEDDER={store.embedder}, or build it anew with citebound rebuild"
+        )
+
+
+def _probes(question: str, embedder: Embedder | None) -> Sequence[Vectors]:
+    """Vectors of the question: one, or several of a question that is longer than the embedder reads."""
+    if embedder is None:
+        return []
+    spans = overlapping(question, embedder.count_tokens, embedder.max_tokens)
+    return list(embedder.encode([question[span.start : span.end] for span in spans])) if spans else []
+
+
+def _merged(lists: Iterable[list[tuple[str, float]]]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for pairs in lists:
+        for passage_id, similarity in pairs:
+            best[passage_id] = max(similarity, best.get(passage_id, -1.0))
+    return best
+
+
+def _similarities(store: Store, ids: list[str], probes: Sequence[Vectors], known: dict[str, float]) -> dict[str, float]:
+    """Cosine of the question and each passage: the best of their windows."""
+    if not probes:
+        return {}
+    asked = np.stack(list(probes))
+    missing = store.vectors(one for one in ids if one not in known)
+    return known | {one: float((windows @ asked.T).max()) for one, windows in missing.items()}
+
+
+def _scored(
+    found: dict[str, tuple[Passage, Paper]],
+    similarities: dict[str, float],
+    lexical: dict[str, float],
+    query: Query,
+    weights: Weights,
+) -> list[Hit]:
+    top = max(lexical.values(), default=0.0) or 1.0
+    hits = []
+    for one, (passage, paper) in found.items():
+        similarity = similarities.get(one, 0.0)
+        overlap = query.overlap(_terms_of(paper))
+        score = (
+            weights.dense * similarity
+            + weights.lexical * lexical.get(one, 0.0) / top
+            + weights.overlap * overlap
+            + weights.name * (paper.id in query.named)
+            + weights.slip * (paper.id in query.perhaps_named)
+        )
+        hits.append(Hit(passage, paper, score, similarity, overlap, paper.id in query.named))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
+
+
+@lru_cache(maxsize=8192)
+def _terms_of(paper: Paper) -> set[str]:
+    return {*search_terms(paper.title), *search_terms(paper.text)}

@@ -1,0 +1,251 @@
+"""The vector index: a Chroma collection on disk, made from the store and always replaceable. Only this file imports it.
+
+A row is a window of a passage. Chroma is given our vectors and downloads nothing. The store remembers which folder is
+the index and the sizes and checksums of its files: a torn or damaged index (one can crash the process when it is
+opened) is seen first, and built again from the store's vectors, with a warning. While that can't be done, because
+another process is writing, vectors are compared one by one instead. Finds passages; knows nothing of words.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from models.protocols import Vectors
+from rag.errors import CiteboundError, DiskFullError, LibraryLockedError
+from rag.index_files import IndexFiles
+from rag.lock import writing
+from rag.rows import Row
+from rag.store import Store
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+_log = logging.getLogger(__name__)
+
+_COLLECTION = "windows"
+_SHAPE = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 24}
+_BATCH = 1000
+_SAME = 0.99  # cosine of a vector with itself, after rounding
+_PATIENCE = 5.0  # seconds to wait for another process before comparing one by one
+
+
+class _BrokenError(Exception):
+    """The index can't be used as it is on disk; the message says why."""
+
+
+class VectorIndex:
+    """The vector index of a store. Safe to share between threads: they take turns."""
+
+    def __init__(self, store: Store) -> None:
+        """Touches nothing: the index is opened at first use."""
+        self._store = store
+        self._lock = threading.RLock()
+        self._client: ClientAPI | None = None
+        self._rows: Any = None  # chromadb.Collection, whose type is partly unknown
+        self._folder = Path()
+        self._generation = -1
+        self._files = IndexFiles(store.folder)
+
+    def close(self) -> None:
+        """Close Chroma's files; the next use opens them again."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            self._client, self._rows, self._generation = None, None, -1
+
+    def nearest(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        """Passage ids with their cosine, best first; a passage counts as its best window.
+
+        Some may not be seen by readers (any more): look them up in the store.
+        """
+        with self._lock:
+            for _ in range(2):
+                if not self._ready():
+                    break
+                try:
+                    return self._nearest(vector, limit)
+                except BaseException as error:  # Chroma's faults are of many kinds: see _is_fault
+                    if not _is_fault(error):
+                        raise
+                    _log.warning("the vector index of %s failed (%s)", self._store.folder, _reason(error))
+                    self.close()
+            return _best(_compared(self._store.rows(), vector), limit)
+
+    def add(self, paper_ids: Iterable[str]) -> None:
+        """Put stored papers into the index and let readers see them. The caller holds the write lock.
+
+        Raises DiskFullError; then readers see none of them, and the next call begins anew.
+        """
+        ids = list(paper_ids)
+        with self._lock:
+            try:
+                self._open()
+                self._upsert(self._store.rows(ids))
+            except BaseException as error:  # see _is_fault
+                if not _is_fault(error):
+                    raise
+                if self._store.index[0]:
+                    self._warn(error)
+                self._make(ids)
+            self._publish(ids)
+
+    def rebuild(self) -> None:
+        """Build the index again from the store. The caller holds the write lock."""
+        with self._lock:
+            self._make([])
+            self._publish([])
+
+    # --- opening and mending ---
+
+    def _ready(self) -> bool:
+        """Open, current and whole; mended if need be. False while another process keeps us from mending it."""
+        try:
+            self._open()
+        except BaseException as error:  # see _is_fault
+            if not _is_fault(error):
+                raise
+        else:
+            return True
+        try:
+            with writing(self._store.folder, _PATIENCE):
+                try:
+                    self._open()  # perhaps the other process has just finished
+                except BaseException as error:  # see _is_fault
+                    if not _is_fault(error):
+                        raise
+                    self._warn(error)
+                    self.rebuild()
+                return True
+        except LibraryLockedError:
+            _log.warning("the vector index of %s is being written: comparing one by one", self._store.folder)
+            return False
+
+    def _open(self) -> None:
+        """Open the index that the store names, after a look at its files; nothing to do when it is open.
+
+        Raises _BrokenError for an index that is not what was written, and what Chroma raises.
+        """
+        generation = self._store.generation
+        if self._rows is not None and generation == self._generation:
+            return
+        self.close()
+        name, sums = self._store.index
+        self._folder = self._store.folder / name
+        if not name or not self._folder.is_dir():
+            raise _BrokenError("it is missing")
+        if self._files.checksums(self._folder) != sums:
+            raise _BrokenError("its files are not what was written")
+        self._client, self._rows = _collection(self._folder)
+        if self._rows.count() < self._store.count_rows():
+            raise _BrokenError("rows are missing")
+        probe = next(self._store.rows(), None)
+        if probe is not None and self._nearest(probe.vector, 1)[0][1] < _SAME:
+            raise _BrokenError("it does not find what is in it")
+        self._generation = generation
+
+    def _make(self, paper_ids: list[str]) -> None:
+        """Build an index in a folder of its own: all that readers see, and these papers."""
+        self.close()
+        self._folder = self._files.next_folder()
+        with _disk_errors(self._store.folder):
+            self._client, self._rows = _collection(self._folder)
+        self._upsert(self._store.rows())
+        self._upsert(self._store.rows(paper_ids))
+
+    def _publish(self, paper_ids: list[str]) -> None:
+        self._store.mark_indexed(paper_ids, (self._folder.name, self._files.checksums(self._folder)))
+        self._generation = self._store.generation
+        self._files.keep_only(self._folder)
+
+    def _warn(self, error: BaseException) -> None:
+        _log.warning("the vector index of %s is damaged (%s): building it again", self._store.folder, _reason(error))
+
+    # --- rows ---
+
+    def _upsert(self, rows: Iterator[Row]) -> None:
+        size = min(_BATCH, self._client.get_max_batch_size()) if self._client else _BATCH
+        while batch := list(islice(rows, size)):
+            with _disk_errors(self._store.folder):
+                self._rows.upsert(
+                    ids=[row.id for row in batch],
+                    embeddings=np.stack([row.vector for row in batch]),
+                    metadatas=[{"passage": row.passage_id} for row in batch],
+                )
+
+    def _nearest(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        total = int(self._rows.count())
+        wanted = limit + 8  # some passages have several windows
+        while total:
+            answer = self._rows.query(
+                query_embeddings=[vector], n_results=min(wanted, total), include=["metadatas", "distances"]
+            )
+            pairs = zip(answer["metadatas"][0], answer["distances"][0], strict=True)
+            found = _best(((str(row["passage"]), 1.0 - float(distance)) for row, distance in pairs), limit)
+            if len(found) >= limit or wanted >= total:
+                return found
+            wanted *= 2
+        return []
+
+
+def _best(pairs: Iterable[tuple[str, float]], limit: int) -> list[tuple[str, float]]:
+    """Each passage once, with its best window."""
+    best: dict[str, float] = {}
+    for passage_id, similarity in pairs:
+        best[passage_id] = max(similarity, best.get(passage_id, -1.0))
+    return sorted(best.items(), key=lambda item: -item[1])[:limit]
+
+
+def _compared(rows: Iterator[Row], vector: Vectors) -> Iterator[tuple[str, float]]:
+    while batch := list(islice(rows, _BATCH)):
+        similarities = np.stack([row.vector for row in batch]) @ vector
+        yield from ((row.passage_id, float(value)) for row, value in zip(batch, similarities, strict=True))
+
+
+def _collection(folder: Path) -> tuple[ClientAPI, Any]:
+    import chromadb
+    from chromadb.config import Settings
+
+    # Its settings would also come from a .env file that happens to lie about.
+    settings = Settings(_env_file=None, anonymized_telemetry=False, allow_reset=False)
+    client = chromadb.PersistentClient(path=str(folder), settings=settings)
+    try:
+        rows = client.get_or_create_collection(
+            _COLLECTION, embedding_function=None, configuration={"hnsw": {**_SHAPE, "sync_threshold": _BATCH}}
+        )
+    except BaseException:
+        client.close()
+        raise
+    return client, rows
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        full = "full" in str(error) or "No space left" in str(error) or shutil.disk_usage(folder).free < 10**6
+        if full:
+            raise DiskFullError(
+                f"the disk of {folder} is full: free some space and repeat; what was added before is kept"
+            ) from error
+        raise
+
+
+def _is_fault(error: BaseException) -> bool:
+    """Is it the index that failed? Chroma raises its own errors, ValueError, RuntimeError, and panics of Rust."""
+    if isinstance(error, CiteboundError):
+        return False
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
