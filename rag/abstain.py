@@ -1,55 +1,81 @@
 """Abstention: does the library answer this question at all? Turns signals into a probability; asks nothing itself.
 
-A logistic regression over what retrieval and the model's judgement say about the best passage. The coefficients were
-fitted on ``eval/data/calibration.jsonl`` by ``python -m eval calibrate`` (five-fold cross-validation; its figures
-stand in docs/LOG.md), never on the exam. A model's yes-probability drifts with the model, so each has its own row; a
-model without one is judged by the default's.
+Logistic regressions over what retrieval, the model's judgement of the passage and its judgement of the finished draft
+say. Three decisions, each with the features that helped it: is the passage worth writing from, is the draft borne out
+by it, does a paper belong in a list. The coefficients were fitted on ``eval/data/calibration.jsonl`` by
+``python -m eval calibrate`` (cross-validated; the figures stand in docs/LOG.md), never on the exam. A model's
+yes-probability drifts with the model, so each has its own row; a model without one is judged by the default's.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from rag.domain import Hit
 
 
+class Decision(StrEnum):
+    """What is decided."""
+
+    ANSWERABLE = "answerable"
+    """Before writing: does this passage answer the question?"""
+    ANSWERED = "answered"
+    """After writing: does the draft answer it from the passage?"""
+    BELONGS = "belongs"
+    """Does this paper belong in the list that the question asks for?"""
+
+
+FEATURES: Mapping[Decision, tuple[str, ...]] = {
+    Decision.ANSWERABLE: ("yes", "strange"),
+    Decision.ANSWERED: ("yes", "strange", "claim"),
+    Decision.BELONGS: ("yes", "similarity", "overlap", "margin"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What is known of a passage before a word is written.
+    """What is known of a passage with respect to a question.
 
-    ``yes`` is P(yes); similarity, overlap and named are the ``Hit``'s. ``margin`` is how far the log-odds of yes stand
-    above the median of all candidates that were judged for the question: some topics make a small model say yes to
-    everything, and then only what stands out belongs. 0 where candidates are not compared.
+    ``yes`` is P(yes) of its judgement; similarity and overlap are the ``Hit``'s. ``strange`` counts the question's
+    names that the paper doesn't contain. ``margin`` is how far the log-odds of yes stand above the median of all
+    candidates judged for the question: some topics make a small model say yes to everything, and then only what stands
+    out belongs. ``claim`` is P(yes) that the passage states the draft, 0.5 before there is one.
     """
 
     yes: float
-    similarity: float
-    overlap: float
-    named: bool
+    similarity: float = 0.0
+    overlap: float = 0.0
+    strange: int = 0
     margin: float = 0.0
+    claim: float = 0.5
 
     @classmethod
-    def of(cls, hit: Hit, yes: float, margin: float = 0.0) -> Signals:
+    def of(cls, hit: Hit, yes: float, strange: int, margin: float = 0.0) -> Signals:
         """The signals of one judged hit."""
-        return cls(yes, hit.similarity, hit.overlap, hit.named, margin)
+        return cls(yes, hit.similarity, hit.overlap, strange, margin)
 
-    def features(self) -> tuple[float, float, float, float, float]:
-        """The regression's inputs: log-odds of yes (clipped at +-8), similarity, overlap, named, margin."""
-        return log_odds(self.yes), self.similarity, self.overlap, float(self.named), self.margin
+    def feature(self, name: str) -> float:
+        """One input of the regression: probabilities as log-odds, ``strange`` at most 2, the rest as they are."""
+        value = float(getattr(self, name))
+        if name in ("yes", "claim"):
+            return log_odds(value)
+        return min(value, 2.0) if name == "strange" else value
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Intercept and one weight a feature of ``Signals.features``."""
+    """Intercept and a weight for each feature of a decision."""
 
     intercept: float
-    weights: tuple[float, float, float, float, float]
+    weights: Mapping[str, float]
 
     def probability(self, signals: Signals) -> float:
-        """Probability in [0, 1] that the passage answers the question."""
-        z = self.intercept + sum(w * x for w, x in zip(self.weights, signals.features(), strict=True))
+        """Probability in [0, 1] that the decision is yes."""
+        z = self.intercept + sum(weight * signals.feature(name) for name, weight in self.weights.items())
         return 1.0 / (1.0 + math.exp(-z))
 
 
@@ -59,25 +85,26 @@ _REFUSES = re.compile(
     r"discuss|address|indicate|disclose|report)"
     r"|\b(?:is|are|was|were) not (?:explicitly |directly |specifically )?"
     r"(?:provided|mentioned|stated|specified|given|disclosed|reported|available)\b[^.;]*\b(?:passage|abstract|paper|text)"
-    r"|\bno (?:specific |explicit )?(?:information|mention|details?)\b|\b(?:cannot|can't|can not) be (?:determined|answered)\b"
+    r"|\bno (?:specific |explicit )?(?:information|mention|details?)\b"
+    r"|\b(?:cannot|can't|can not) be (?:determined|answered)\b"
     r"|(?:没有|未|并未)(?:明确)?(?:提到|提及|说明|提供|给出|指出)",
     re.IGNORECASE,
 )
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
-ANSWERABLE: dict[str, Calibration] = {
-    DEFAULT_MODEL: Calibration(0.0, (1.0, 0.0, 0.0, 0.0, 0.0)),
+CALIBRATIONS: Mapping[Decision, Mapping[str, Calibration]] = {
+    Decision.ANSWERABLE: {DEFAULT_MODEL: Calibration(-1.1, {"yes": 1.3, "strange": -0.7})},
+    Decision.ANSWERED: {DEFAULT_MODEL: Calibration(-3.0, {"yes": 1.4, "strange": -0.7, "claim": 1.6})},
+    Decision.BELONGS: {
+        DEFAULT_MODEL: Calibration(-5.0, {"yes": 0.7, "similarity": 3.0, "overlap": 2.0, "margin": 2.0})
+    },
 }
-"""Does this passage answer the question? By model."""
-BELONGS: dict[str, Calibration] = {
-    DEFAULT_MODEL: Calibration(0.0, (1.0, 0.0, 0.0, 0.0, 0.0)),
-}
-"""Does this paper belong in the list that the question asks for? By model."""
 
 
-def calibration(table: dict[str, Calibration], model: str) -> Calibration:
-    """The row of a model, else the default's."""
-    return table.get(model, table[DEFAULT_MODEL])
+def calibration(decision: Decision, model: str) -> Calibration:
+    """The row of a decision for a model, else the default model's."""
+    rows = CALIBRATIONS[decision]
+    return rows.get(model, rows[DEFAULT_MODEL])
 
 
 def refuses(sentence: str) -> bool:

@@ -66,7 +66,7 @@ def bind(
             dropped.append(Sentence(part, (), Support.UNSUPPORTED, "the model's own words for: it isn't stated"))
             continue
         evidence = attribute(part, sources, question)
-        verdict = verify(part, evidence, text, question, judge)
+        verdict = verify(part, evidence, text, judge)
         if verdict.support is Support.UNSUPPORTED:
             dropped.append(Sentence(part, (), verdict.support, verdict.reason))
             continue

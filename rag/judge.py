@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from rag import prompt
-from rag.abstain import Calibration, Signals, log_odds
+from rag.abstain import Decision, Signals, calibration, log_odds
 from rag.domain import Hit
+from rag.naming import missing_names
 from rag.resources import Resources
 
 SURE = 0.9
@@ -27,32 +28,28 @@ SECOND = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A hit with P(yes) and the calibrated probability that it answers the question."""
+    """A hit, what is known of it, and the calibrated probability that comes of it."""
 
     hit: Hit
-    yes: float
+    signals: Signals
     probability: float
 
 
-def judge(
-    question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
-) -> list[Judged]:
+def judge(question: str, hits: Sequence[Hit], resources: Resources, cancel: threading.Event) -> list[Judged]:
     """The hits that were judged, best first. Fewer than were given when the first one settled it."""
-    first = _judged(question, hits[:1], scale, resources, cancel)
+    first = _answerable(question, hits[:1], resources, cancel)
     if first and first[0].probability >= SURE:
         return first
-    rest = _judged(question, hits[1:], scale, resources, cancel)
+    rest = _answerable(question, hits[1:], resources, cancel)
     return sorted(first + rest, key=lambda j: -j.probability)
 
 
-def belonging(
-    question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
-) -> list[Judged]:
+def belonging(question: str, hits: Sequence[Hit], resources: Resources, cancel: threading.Event) -> list[Judged]:
     """Every hit, judged by whether its paper belongs in the list that is asked for; in the order given."""
     said = _said(question, hits, prompt.BELONGS, resources, cancel)
     usual = median(map(log_odds, said)) if said else 0.0
-    pairs = zip(hits, said, strict=False)
-    return [Judged(h, yes, scale.probability(Signals.of(h, yes, log_odds(yes) - usual))) for h, yes in pairs]
+    margins = [log_odds(yes) - usual for yes in said]
+    return _weighed(Decision.BELONGS, question, hits, said, margins, resources)
 
 
 def to_read(judged: Sequence[Judged]) -> list[Judged]:
@@ -62,11 +59,9 @@ def to_read(judged: Sequence[Judged]) -> list[Judged]:
     return [best, *second]
 
 
-def _judged(
-    question: str, hits: Sequence[Hit], scale: Calibration, resources: Resources, cancel: threading.Event
-) -> list[Judged]:
+def _answerable(question: str, hits: Sequence[Hit], resources: Resources, cancel: threading.Event) -> list[Judged]:
     said = _said(question, hits, prompt.JUDGE, resources, cancel)
-    return [Judged(h, yes, scale.probability(Signals.of(h, yes))) for h, yes in zip(hits, said, strict=False)]
+    return _weighed(Decision.ANSWERABLE, question, hits, said, [0.0] * len(said), resources)
 
 
 def _said(
@@ -75,3 +70,19 @@ def _said(
     """P(yes) for each hit. A cancelled judgement gives fewer values than hits: what wasn't judged isn't ranked."""
     prompts = [prompt.over([hit.passage], question, instruction) for hit in hits]
     return resources.generator.yes_probability(prompts, cancel) if prompts else []
+
+
+def _weighed(
+    decision: Decision,
+    question: str,
+    hits: Sequence[Hit],
+    said: Sequence[float],
+    margins: Sequence[float],
+    resources: Resources,
+) -> list[Judged]:
+    row = calibration(decision, resources.generator.name)
+    known = [
+        Signals.of(hit, yes, len(missing_names(question, hit.paper.text)), margin)
+        for hit, yes, margin in zip(hits, said, margins, strict=False)
+    ]
+    return [Judged(hit, signals, row.probability(signals)) for hit, signals in zip(hits, known, strict=False)]

@@ -8,7 +8,7 @@ from rag.own_name import own_name
 from rag.spelling import ACRONYM, is_name_like
 from rag.text import plain
 
-__all__ = ["first_words", "is_name_like", "label_of", "names_in", "own_name"]
+__all__ = ["first_words", "is_name_like", "label_of", "missing_names", "names_in", "own_name"]
 
 _LABEL_WORDS = 9
 _LABEL_WIDE = 24  # characters of a label in Chinese
@@ -35,6 +35,33 @@ def names_in(text: str) -> set[str]:
         if ACRONYM.match(word) and word[-1] == "s":
             found.add(word[:-1].casefold())
     return found
+
+
+def missing_names(claim: str, source: str) -> list[str]:
+    """Names of a claim that its source doesn't contain, sorted.
+
+    A name counts as contained in another spelling (hyphens, blanks), spelt out ("VQA" in "visual question answering"),
+    and in a compound when the part that looks like a name is ("KL-Divergenz" in "KL").
+    """
+    text = plain(source).casefold()
+    squeezed = re.sub(r"[\s._-]", "", text)
+    initials = "".join(word[0] for word in re.findall(r"\w+", text))
+    strange = []
+    for name in names_in(claim):
+        whole = re.sub(r"[\s._-]", "", name)
+        spelt_out = whole.isalpha() and 3 <= len(whole) <= 6 and whole in initials  # fmt: skip
+        if name not in text and whole not in squeezed and not spelt_out and not _compound_known(name, claim, text):
+            strange.append(name)
+    return sorted(strange)
+
+
+def _compound_known(name: str, claim: str, text: str) -> bool:
+    """Whether the parts of a hyphenated compound that look like names are in the text, and there are any."""
+    start = claim.casefold().find(name)
+    if "-" not in name or start < 0:
+        return False
+    looks = [part for part in claim[start : start + len(name)].split("-") if is_name_like(part)]
+    return bool(looks) and all(part.casefold() in text for part in looks)
 
 
 def label_of(text: str, title: str = "") -> str:

@@ -24,6 +24,7 @@ _NUMBER = re.compile(
     r"(?:\s*(?P<scale>thousand|millions?|billions?|trillions?|百万|万|亿)|(?P<letter>[kKmMbB]|bn|mn)(?![\w]))?",
 )
 _LOOSE = re.compile(r"\d+(?:\.\d+)?")
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 # "1. First" and "(2) then" number the items of a list; "[3]" is a citation mark.
@@ -53,6 +54,7 @@ def number_words_in(text: str) -> set[str]:
 
 def stated_numbers(text: str) -> set[str]:
     """Every number that a source states in any form; parts of names ("CIFAR-10") and "2.5B" as "2.5" too."""
+    text = _ADDRESS.sub(" ", text)
     return (
         numbers_in(text) | number_words_in(text) | {_canonical(d, 0) for d in _LOOSE.findall(_THOUSANDS.sub("", text))}
     )

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from models.protocols import Prompt, Request, Usage
 from rag import prompt
-from rag.abstain import ANSWERABLE, BELONGS, calibration
+from rag.abstain import Decision, calibration
 from rag.answering import Bound, bind
 from rag.conversation import Understood, understand
-from rag.domain import Answer, Event, Found, Hit, Piece, Timings, Turn
+from rag.domain import Answer, Event, Found, Hit, Passage, Piece, Support, Timings, Turn
 from rag.judge import Judged, belonging, judge, to_read
 from rag.kinds import Kind, kind_of
 from rag.listing import bind_list, one_per_paper
@@ -25,6 +25,8 @@ from rag.resources import Resources
 REFUSAL = "The abstracts don't say."
 NEAREST = 3
 REWRITE_TOKENS = 80
+WORTH_WRITING = 0.4
+"""Share of the strictness below which nothing is written: above it the draft itself gets its say."""
 
 
 @dataclass(slots=True)
@@ -97,11 +99,10 @@ def _answer_events(job: _Job) -> Iterator[Event]:
     hits = _candidates(job, settings.candidates)
     job.clock.mark("retrieve")
     yield Found(job.asked, tuple(hits))
-    scale = calibration(ANSWERABLE, job.resources.generator.name)
-    judged = judge(job.english, hits, scale, job.resources, job.cancel)
+    judged = judge(job.english, hits, job.resources, job.cancel)
     job.clock.mark("judge")
     best = judged[0].probability if judged else 0.0
-    if best < settings.strictness:
+    if best < settings.strictness * WORTH_WRITING:
         yield job.abstain(_nearest_words(hits), hits, best)
         return
     read = to_read(judged)
@@ -111,13 +112,29 @@ def _answer_events(job: _Job) -> Iterator[Event]:
         draft.append(piece)
         yield Piece(piece)
     job.clock.mark("generate")
-    pairs = [(j.hit.paper, j.hit.passage) for j in read]
-    bound = bind("".join(draft), pairs, job.asked, _claim_judge(job, read), whole=usage.stopped == "end")
-    job.clock.mark("verify")
+    yield _concluded(job, hits, read, "".join(draft), whole=usage.stopped == "end")
+
+
+def _concluded(job: _Job, hits: Sequence[Hit], read: Sequence[Judged], draft: str, *, whole: bool) -> Answer:
+    """Bind the draft, and let the model's judgement of it decide whether it stands."""
+    claims = _ClaimJudge(job, [j.hit.passage for j in read])
+    bound = bind(draft, [(j.hit.paper, j.hit.passage) for j in read], job.asked, claims, whole=whole)
     if not bound.sentences:
-        yield job.abstain("No sentence of the draft could be tied to a passage.", hits, best, bound)
-        return
-    yield job.finish(bound, confidence=best, nearest=tuple(one_per_paper(hits)[:NEAREST]))
+        job.clock.mark("verify")
+        return job.abstain(_nearest_words(hits), hits, 0.0, bound)
+    borne_out = calibration(Decision.ANSWERED, job.resources.generator.name)
+    said = claims(" ".join(sentence.text for sentence in bound.sentences))
+    confidence = borne_out.probability(replace(read[0].signals, claim=said))
+    job.clock.mark("verify")
+    if confidence < job.resources.settings.strictness:
+        return job.abstain(_nearest_words(hits), hits, confidence, _all_dropped(bound))
+    return job.finish(bound, confidence=confidence, nearest=tuple(one_per_paper(hits)[:NEAREST]))
+
+
+def _all_dropped(bound: Bound) -> Bound:
+    reason = "the passage does not bear it out well enough"
+    taken = tuple(replace(s, citations=(), support=Support.UNSUPPORTED, reason=reason) for s in bound.sentences)
+    return Bound((), (), taken + bound.dropped)
 
 
 def _list_events(job: _Job) -> Iterator[Event]:
@@ -125,8 +142,7 @@ def _list_events(job: _Job) -> Iterator[Event]:
     hits = one_per_paper(_candidates(job, settings.list_candidates))
     job.clock.mark("retrieve")
     yield Found(job.asked, tuple(hits))
-    scale = calibration(BELONGS, job.resources.generator.name)
-    judged = belonging(job.english, hits, scale, job.resources, job.cancel)
+    judged = belonging(job.english, hits, job.resources, job.cancel)
     members = [j for j in judged if j.probability >= settings.strictness]
     job.clock.mark("judge")
     best = max((j.probability for j in judged), default=0.0)
@@ -158,14 +174,19 @@ def _draft(job: _Job, read: Sequence[Judged], usage: Usage) -> Iterator[str]:
     yield from job.resources.generator.stream(Request(asked, job.resources.settings.answer_tokens, job.cancel, usage))
 
 
-def _claim_judge(job: _Job, read: Sequence[Judged]) -> prompt.ClaimJudge:
-    passages = [j.hit.passage for j in read]
+class _ClaimJudge:
+    """P(yes) that the passages that were read state a claim; the same claim is asked about once."""
 
-    def judged(claim: str) -> float:
-        said = job.resources.generator.yes_probability([prompt.over(passages, job.asked, prompt.claim(claim))])
-        return said[0] if said else 0.0
+    def __init__(self, job: _Job, passages: Sequence[Passage]) -> None:
+        self._job, self._passages = job, passages
+        self._known: dict[str, float] = {}
 
-    return judged
+    def __call__(self, claim: str) -> float:
+        if claim not in self._known:
+            asked = prompt.over(self._passages, self._job.asked, prompt.claim(claim))
+            said = self._job.resources.generator.yes_probability([asked])
+            self._known[claim] = said[0] if said else 0.0
+        return self._known[claim]
 
 
 def _english(asked: str, resources: Resources, cancel: threading.Event) -> str:

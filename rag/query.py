@@ -21,12 +21,11 @@ _SHORTEST_SLIP = 5  # letters: shorter words have too many neighbours
 class Unit:
     """A content word or name of the question. A paper has it when it has all terms of any of its ``forms``.
 
-    ``weight`` is its rarity, ln(1 + N / papers that have it); ``guessed`` says that the forms are corrections.
+    ``weight`` is its rarity, ln(1 + N / papers that have it).
     """
 
     forms: tuple[tuple[str, ...], ...]
     weight: float
-    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def understand(question: str, lexicon: Lexicon, papers: int) -> Query:
             slips = _slips(chunk.whole, lexicon)
             if slips:
                 guesses.update(slips)
-                unit = Unit(tuple((slip,) for slip in slips), unit.weight, guessed=True)
+                unit = _unit(tuple((slip,) for slip in slips), slips, papers)
         units.append(unit)
     perhaps = lexicon.named(sorted(guesses), few_papers)
     return Query(
@@ -125,10 +124,10 @@ def _named(
     return {key: ids for key, ids in found.items() if key in spelt or known.get(stem(key), 0) <= few_papers}
 
 
-def _slips(word: str, lexicon: Lexicon) -> list[str]:
-    """Terms of the vocabulary that a word may be a misspelling of, nearest and most common first."""
+def _slips(word: str, lexicon: Lexicon) -> dict[str, int]:
+    """Terms of the vocabulary that a word may be a misspelling of, the nearest ones, with the papers that have each."""
     if len(word) < _SHORTEST_SLIP or not word.isalpha():
-        return []
+        return {}
     from rapidfuzz.distance import OSA
 
     stemmed = stem(word)
@@ -141,4 +140,5 @@ def _slips(word: str, lexicon: Lexicon) -> list[str]:
         for term, papers in set(near)
         if term.isalpha() and (distance := OSA.distance(stemmed, term, score_cutoff=allowed)) <= allowed
     )
-    return [term for distance, _, term in ranked if distance == ranked[0][0]][:_MAX_SLIPS]
+    nearest = [(term, -papers) for distance, papers, term in ranked if distance == ranked[0][0]]
+    return dict(nearest[:_MAX_SLIPS])

@@ -27,10 +27,9 @@ class Weights:
     """How much each side counts in a hit's score."""
 
     dense: float = 1.0
-    lexical: float = 1.0
-    overlap: float = 0.0
-    name: float = 1.0
-    slip: float = 0.5
+    lexical: float = 0.5
+    name: float = 0.15
+    slip: float = 0.1
     pool: int = 60
 
 
@@ -118,7 +117,6 @@ def _scored(
         score = (
             weights.dense * similarity
             + weights.lexical * lexical.get(one, 0.0) / top
-            + weights.overlap * overlap
             + weights.name * (paper.id in query.named)
             + weights.slip * (paper.id in query.perhaps_named)
         )

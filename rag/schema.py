@@ -20,7 +20,7 @@ TABLES = (
         source TEXT NOT NULL, position INTEGER NOT NULL,
         indexed INTEGER NOT NULL DEFAULT 0  -- 1 when its vectors are in the index: only then readers see it
     )""",
-    "CREATE INDEX papers_pending ON papers (num) WHERE indexed = 0",
+    "CREATE INDEX papers_indexed ON papers (indexed)",
     """CREATE TABLE passages (
         num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, paper INTEGER NOT NULL REFERENCES papers (num),
         start INTEGER NOT NULL, end INTEGER NOT NULL

@@ -198,8 +198,8 @@ class Store:
     def count_rows(self) -> int:
         """How many rows the vector index must hold for what readers see."""
         return self._database.number(
-            "SELECT count(*) FROM windows JOIN passages ON passages.num = passage JOIN papers ON papers.num = paper "
-            "WHERE indexed = 1"
+            "SELECT (SELECT count(*) FROM windows) - (SELECT count(*) FROM papers JOIN passages ON paper = papers.num "
+            "JOIN windows ON passage = passages.num WHERE indexed = 0)"
         )
 
     def rows(self, paper_ids: Iterable[str] | None = None) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from typing import Any
 from rag.sentences import sentences
 from rag.wordlists import STOP_WORDS
 
-__all__ = ["STOP_WORDS", "Chunk", "chunks", "is_stop", "plain", "search_terms", "sentences", "stem", "stems", "tokens"]
+__all__ = ["STOP_WORDS", "Chunk", "chunks", "is_english", "is_stop", "plain", "search_terms", "sentences", "stem", "stems", "tokens"]
 
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－"), "-")
 _QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛′`´ʹʼ＇"), "'"), **dict.fromkeys(map(ord, "“”„‟″«»＂"), '"')}
@@ -208,3 +208,9 @@ def _spelt(whole: str) -> Chunk:
 
 def _greek_spelt(part: str) -> str:
     return _GREEK.sub(lambda match: unicodedata.name(match[0]).rsplit(" ", 1)[-1].lower(), part)
+
+
+def is_english(text: str) -> bool:
+    """Whether a text has the share of common English words that English has; short texts get the benefit."""
+    words = tokens(text)
+    return not words or len(words) < 4 or sum(map(is_stop, words)) >= 0.15 * len(words)

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from rag.attribute import Evidence
 from rag.domain import Support
-from rag.naming import names_in
+from rag.naming import missing_names
 from rag.numbers import missing_numbers
 from rag.prompt import ClaimJudge
-from rag.text import plain
+from rag.text import is_english
 
 CLEAR = 0.75
 """Coverage from which a sentence counts as supported without asking the model."""
 HOPELESS = 0.25
 """Coverage below which it counts as unsupported without asking the model."""
-YES, MAYBE = 0.5, 0.2
+YES, MAYBE = 0.75, 0.6
 """The model's probability from which a doubtful sentence counts as supported, or as partly supported."""
 
 
@@ -33,15 +33,15 @@ class Verdict:
     reason: str
 
 
-def verify(sentence: str, evidence: Evidence, read: str, question: str, judge: ClaimJudge) -> Verdict:
+def verify(sentence: str, evidence: Evidence, read: str, judge: ClaimJudge) -> Verdict:
     """Judge one sentence. ``read`` is the plain text of all that the model read for it.
 
-    The question's own names may be repeated (an abstract often calls its method "it"); its numbers may not stand in
-    for the paper's.
+    Numbers and names that only the question brought in count as missing: repeating them in a sentence about another
+    paper is the commonest way to be wrong.
     """
     if missing := missing_numbers(sentence, read):
         return Verdict(Support.UNSUPPORTED, f"the number {', '.join(missing)} is not in the abstract")
-    if strange := _missing_names(sentence, read, question):
+    if strange := missing_names(sentence, read):
         return Verdict(Support.UNSUPPORTED, f"{', '.join(strange)} is not in the abstract")
     if not evidence.sources and evidence.coverage is not None:
         return Verdict(Support.UNSUPPORTED, "no sentence of the abstract says this")
@@ -52,16 +52,10 @@ def _by_content(sentence: str, evidence: Evidence, judge: ClaimJudge) -> Verdict
     coverage = evidence.coverage
     if coverage is not None and coverage >= CLEAR:
         return Verdict(Support.SUPPORTED, f"the cited words cover {coverage:.0%} of the sentence")
-    if coverage is not None and coverage < HOPELESS:
+    if coverage is not None and coverage < HOPELESS and is_english(sentence):
         return Verdict(Support.UNSUPPORTED, f"the closest words cover only {coverage:.0%} of the sentence")
     chance = judge(sentence)
     said = f"the model gives {chance:.0%} that the passage states all of it"
     if chance >= YES:
         return Verdict(Support.SUPPORTED, said)
     return Verdict(Support.PARTIAL if chance >= MAYBE else Support.UNSUPPORTED, said)
-
-
-def _missing_names(sentence: str, read: str, question: str) -> list[str]:
-    known = plain(f"{read} {question}").casefold()
-    squeezed = known.replace("-", "").replace(" ", "")
-    return sorted(n for n in names_in(sentence) if n not in known and n.replace("-", "") not in squeezed)

@@ -24,7 +24,7 @@ def material(text=TEXT, start=0):
 def judged(sentence, question=QUESTION, chance=0.0, text=TEXT):
     paper, passage = material(text)
     evidence = attribute(sentence, sources_of([(paper, passage)]), question)
-    return evidence, verify(sentence, evidence, plain(text), question, lambda claim: chance)
+    return evidence, verify(sentence, evidence, plain(text), lambda claim: chance)
 
 
 def test_source_sentences_have_exact_spans_of_the_paper():
@@ -63,14 +63,13 @@ def test_an_invented_number_or_name_condemns_a_sentence(sentence, named):
     assert named in verdict.reason
 
 
-def test_names_of_the_question_may_be_repeated_but_prove_nothing():
-    _, verdict = judged("FASTBOAT is not mentioned by the planner that rests after each mile.", "What is FASTBOAT?")
-    assert "FASTBOAT" not in verdict.reason
-    _, verdict = judged("FASTBOAT was made in Norway by students.", "Where was FASTBOAT made?", chance=1.0)
+def test_a_name_that_only_the_question_brought_in_is_missing():
+    _, verdict = judged("FASTBOAT needs 42 strokes per mile.", "How many strokes does FASTBOAT need?", chance=1.0)
     assert verdict.support is Support.UNSUPPORTED
+    assert "fastboat" in verdict.reason
 
 
-@pytest.mark.parametrize(("chance", "support"), [(0.9, "supported"), (0.3, "partial"), (0.1, "unsupported")])
+@pytest.mark.parametrize(("chance", "support"), [(0.9, "supported"), (0.65, "partial"), (0.3, "unsupported")])
 def test_between_clearly_high_and_clearly_low_the_model_decides(chance, support):
     sentence = "The planner pauses regularly so that boats travel further."
     evidence, verdict = judged(sentence, chance=chance)
@@ -94,4 +93,4 @@ def test_another_script_with_a_wrong_number_is_not():
 
 def test_nothing_to_go_by_is_unsupported():
     evidence = attribute("Boats float.", [], QUESTION)
-    assert verify("Boats float.", evidence, "", QUESTION, lambda claim: 1.0).support is Support.UNSUPPORTED
+    assert verify("Boats float.", evidence, "", lambda claim: 1.0).support is Support.UNSUPPORTED
