@@ -17,6 +17,11 @@ from rag.prompt import ClaimJudge
 from rag.text import plain, sentences
 from rag.verify import verify
 
+_REPORTING = re.compile(
+    r"^(?:the|this) (?:passage|abstract|paper|text)s? (?:also |explicitly )?"
+    r"(?:states?|says?|mentions?|notes?|explains?|reports?|indicates?) that\s+(?=\S)",
+    re.IGNORECASE,
+)
 _MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
 
 
@@ -82,4 +87,10 @@ def split_draft(draft: str) -> list[str]:
     parts = []
     for line in draft.splitlines():
         parts += [line[s.start : s.end].strip() for s in sentences(line)]
-    return [part for part in parts if any(c.isalnum() for c in part)]
+    return [_plainly(part) for part in parts if any(c.isalnum() for c in part)]
+
+
+def _plainly(sentence: str) -> str:
+    """The sentence without "The passage states that": where it is stated is what the citation says."""
+    said = _REPORTING.sub("", sentence)
+    return said[:1].upper() + said[1:] if said != sentence else sentence

@@ -79,7 +79,9 @@ def understand(question: str, lexicon: Lexicon, papers: int) -> Query:
         if all(map(is_stop, chunk.parts)) and not named_pairs and chunk.whole not in names:
             continue
         forms = [tuple(map(stem, chunk.parts)), *((stem(term),) for term in chunk.joined)]
-        forms += [(stem(pair),) for pair in beside if stem(pair) in known]
+        # Written as one only where that is a name, or where the word alone is nothing: else the words say it already.
+        alone = any(term in known for form in forms for term in form)
+        forms += [(stem(pair),) for pair in (named_pairs if alone else beside) if stem(pair) in known]
         unit = _unit(tuple(dict.fromkeys(forms)), known, papers)
         if not _is_known(unit, known):
             slips = _slips(chunk.whole, lexicon)
@@ -89,7 +91,7 @@ def understand(question: str, lexicon: Lexicon, papers: int) -> Query:
         units.append(unit)
     perhaps = lexicon.named(sorted(guesses), few_papers)
     return Query(
-        tuple(units),
+        tuple(dict.fromkeys(units)),
         frozenset(paper for ids in names.values() for paper in ids),
         frozenset(paper for ids in perhaps.values() if len(ids) <= few_papers for paper in ids),
     )

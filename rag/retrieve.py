@@ -28,8 +28,8 @@ class Weights:
 
     dense: float = 1.0
     lexical: float = 0.5
-    name: float = 0.15
-    slip: float = 0.1
+    name: float = 0.1
+    slip: float = 0.05
     pool: int = 60
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 ACRONYM = re.compile(r"[A-Z][A-Z0-9]*[A-Z][A-Z0-9]*s?$")
-_INNER_CAPITAL = re.compile(r"[^\W\d_]*(?:[a-zα-ω][A-Z]|[A-Z]{2,}[a-rt-z]|[A-Z]{2,}s[a-z])")
+_INNER_CAPITAL = re.compile(r"[a-zα-ω][A-Z]|[A-Z]{2,}[a-rt-z]|[A-Z]{2,}s[a-z]|[a-z]'[a-z]*[A-Z]")
 _LETTERS_AND_DIGITS = re.compile(r"[^\W\d_][\w.+-]*\d|\d+[A-Z][\w-]*[A-Z]")
 _ROMAN = re.compile(r"[IVX]+$")
 _DOTTED = re.compile(r"(?:[^\W_]\.)+[^\W_]?$")
@@ -20,7 +20,7 @@ def is_name_like(token: str) -> bool:
     if token[0].isdigit():
         return bool(re.match(r"\d+[A-Za-z]*[A-Z][A-Za-z]*[A-Z]", token))
     digits = _LETTERS_AND_DIGITS.match(token) and (any(c.isupper() for c in token) or len(token) > 3)
-    return bool(ACRONYM.match(token) or _INNER_CAPITAL.match(token) or digits)
+    return bool(ACRONYM.match(token) or _INNER_CAPITAL.search(token) or digits)
 
 
 def _is_hyphened_name(token: str) -> bool:

@@ -50,7 +50,7 @@ def fake(answers=None, yes=0.99, **more):
 def test_papers_come_first_then_the_draft_then_the_answer():
     events = run("How many strokes does OARFISH need?", fake())
     assert isinstance(events[0], Found)
-    assert [h.paper.label for h in events[0].hits][0] == "OARFISH"
+    assert events[0].hits[0].paper.label == "OARFISH"
     assert "".join(e.text for e in events if isinstance(e, Piece)).strip() == "OARFISH needs 42 strokes per mile."
     answer = events[-1]
     assert not answer.abstained
@@ -66,6 +66,12 @@ def test_a_marker_that_the_model_writes_is_no_citation():
     answer = answered("How many strokes does OARFISH need?", fake({"Answer in": "OARFISH needs 42 strokes [7]."}))
     assert [c.number for c in answer.citations] == [1]
     assert "[7]" not in answer.marked
+
+
+def test_an_answer_does_not_speak_of_the_passage():
+    said = "The passage states that OARFISH needs 42 strokes per mile."
+    answer = answered("How many strokes does OARFISH need?", fake({"Answer in": said}))
+    assert answer.text == "OARFISH needs 42 strokes per mile."
 
 
 def test_an_invented_number_is_dropped_and_told():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from rag.commands.base import Command, Context, is_sample
 from rag.commands.weights import need_models, states
-from rag.errors import ReadError
+from rag.errors import LibraryError, ReadError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +26,11 @@ def _add(context: Context) -> int:
         from rag.library import OWN
 
         settings = settings.model_copy(update={"library": settings.home / OWN})
-    with context.library(settings, create=True) as library, context.output.progress("adding papers") as step:
+    with (
+        _nothing_left(Path(settings.library or "")),
+        context.library(settings, create=True) as library,
+        context.output.progress("adding papers") as step,
+    ):
         report = library.add(*context.args.path, progress=step)
     if context.args.json:
         context.output.data(asdict(report))
@@ -32,6 +39,33 @@ def _add(context: Context) -> int:
     for left_out in (*report.skipped, *report.failed):
         context.output.note(f"left out: {left_out}")
     return ReadError.exit_code if report.failed else 0
+
+
+@contextmanager
+def _nothing_left(folder: Path) -> Iterator[None]:
+    """When adding fails before a first paper is in, take away a library that was made for it.
+
+    Otherwise a mistyped path would leave an empty library, and questions would go there and no longer to the sample.
+    """
+    made = not folder.exists()
+    try:
+        yield
+    except BaseException:
+        if made and folder.exists() and _is_empty(folder):
+            shutil.rmtree(folder)
+        raise
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether no paper is in the library or on its way, and nobody else is adding some."""
+    from rag.lock import writing
+    from rag.store import Store
+
+    try:
+        with writing(folder, timeout=0), closing(Store(folder)) as store:
+            return not store.count() and not store.count_pending()
+    except LibraryError:
+        return False
 
 
 def _no_arguments(_: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -136,9 +137,9 @@ def need_models(context: Context, settings: Settings, *kinds: str) -> None:
     missing = [i.spec.name for i in states(settings) if i.spec.name in names and i.state in ("missing", "partial")]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        raise ModelMissingError(
-            f"{' and '.join(missing)} {verb} not on this machine; run: citebound models pull {' '.join(missing)}"
-        )
+        home = getattr(context.args, "home", None)
+        command = ["citebound", *(["--home", str(home)] if home else []), "models", "pull", *missing]
+        raise ModelMissingError(f"{' and '.join(missing)} {verb} not on this machine; run: {shlex.join(command)}")
 
 
 COMMANDS = (Command("models", "list, fetch and check the model files", _arguments, _run),)
