@@ -1,12 +1,16 @@
 """The story of a question on doubles: what is found, judged, answered, dropped, refused, listed, stopped."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from models.fakes import FakeGenerator
+from rag.abstain import Signals
 from rag.domain import Answer, Found, Hit, Paper, Passage, Piece, Span, Support, Turn
 from rag.errors import QuestionError
+from rag.judge import Judged
+from rag.listing import bind_list
 from rag.pipeline import REFUSAL, answer_events
 from rag.resources import Resources
 from rag.settings import load_settings
@@ -157,3 +161,19 @@ def test_cancelling_keeps_what_is_verified_and_drops_the_torn_sentence():
 
 def test_an_empty_draft_is_an_abstention():
     assert answered("What is OARFISH?", fake({"Answer in": "  "})).abstained
+
+
+def test_an_item_does_not_say_its_first_words_twice():
+    text = "Boats need maps of rivers and seas and of all the lakes in between them. They have none."
+    paper = Paper("x", text, "Boats need maps of rivers and seas and of…", "f.txt", 0)
+    bound = bind_list(
+        "Which papers are about boats?",
+        [
+            Judged(
+                replace(hit("OARFISH"), paper=paper, passage=Passage("x", "x", Span(0, len(text)), text)),
+                Signals(0.9),
+                0.9,
+            )
+        ],
+    )
+    assert bound.sentences[0].text == "Boats need maps of rivers and seas and of all the lakes in between them."
