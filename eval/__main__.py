@@ -18,7 +18,7 @@ COMMANDS = {
     "calibrate": "eval.calibrate",
     "bench": "eval.bench",
 }
-INTERRUPTED = 130
+INTERRUPTED, HUNG_UP = 130, 141
 
 
 def main(argv: Sequence[str] | None = None, output: Output | None = None) -> int:
@@ -29,13 +29,18 @@ def main(argv: Sequence[str] | None = None, output: Output | None = None) -> int
         return int(stop.code or 0)
     output = output or Output()
     try:
-        return int(args.run(args, output))
+        code = int(args.run(args, output))
+        output.flush()
+        return code
     except CiteboundError as error:
         output.error(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        output.error("stopped; what is on file is kept, and the same command goes on from there")
+        output.error("stopped; what was written to files so far is kept, and an exam with --out goes on where it was")
         return INTERRUPTED
+    except BrokenPipeError:
+        output.hang_up()
+        return HUNG_UP
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,11 +48,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         command = importlib.import_module(module)
-        one = commands.add_parser(name, help=command.HELP, description=command.__doc__.splitlines()[0])
+        one = commands.add_parser(name, help=command.HELP, description=command.HELP)
         command.arguments(one)
         one.set_defaults(run=command.run)
     return parser
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    terminal = Output()
+    with terminal.warnings():  # `citebound eval` does the same for itself
+        sys.exit(main(None, terminal))

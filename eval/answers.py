@@ -24,19 +24,23 @@ class Abstention(StrEnum):
 
     NONE = ""
     NO_EVIDENCE = "no evidence"
-    """No passage was judged to answer the question."""
+    """No passage was judged worth writing from."""
     UNSUPPORTED = "unsupported draft"
-    """The model answered, and nothing of it could be tied to a passage."""
+    """The model wrote, and no sentence of it could be tied to a passage."""
+    DOUBTED = "doubted draft"
+    """What it wrote could be tied to a passage, but was not judged to answer the question from there."""
 
 
-def abstention(answer: Answer, strictness: float) -> Abstention:
-    """Which kind of abstention an answer is; ``strictness`` is the setting that it was made under."""
+def abstention(answer: Answer) -> Abstention:
+    """Which kind of abstention an answer is."""
     if not answer.abstained:
         return Abstention.NONE
-    return Abstention.NO_EVIDENCE if answer.confidence < strictness else Abstention.UNSUPPORTED
+    if not answer.dropped:
+        return Abstention.NO_EVIDENCE
+    return Abstention.DOUBTED if answer.confidence else Abstention.UNSUPPORTED
 
 
-def row_of(question: Question, answer: Answer, seconds: float, strictness: float) -> Row:
+def row_of(question: Question, answer: Answer, seconds: float) -> Row:
     """An answer as a line of the file."""
     return {
         "id": question.id,
@@ -48,7 +52,7 @@ def row_of(question: Question, answer: Answer, seconds: float, strictness: float
         "question": answer.question,
         "asked": answer.asked,
         "confidence": round(answer.confidence, 4),
-        "abstention": abstention(answer, strictness).value,
+        "abstention": abstention(answer).value,
         "sentences": [_sentence(s) for s in answer.sentences],
         "citations": [_citation(c) for c in answer.citations],
         "dropped": [_sentence(s) for s in answer.dropped],

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from eval import files
 from eval.datasets import Question, default_exam, read_questions
 from eval.exam import count, opened
-from eval.report import table
+from eval.report import quantile, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +31,8 @@ SETUP = Path(".setup.json")
 """Figures of the installation, if it left any: a flat JSON object."""
 ENOUGH = 50
 """Questions below which figures are rough."""
-COLD = 8
-"""Questions that the empty cache is measured on."""
+THREE, COLD = 25, 5
+"""Questions that three passages, and the empty cache, are measured on: each costs many seconds without a cache."""
 DECODED = 5
 DECODED_TOKENS = 96
 COMMANDS = {"help_s": ("--help",), "models_list_s": ("models", "list")}
@@ -109,7 +109,7 @@ def phases(library: Library, questions: Sequence[Question], output: Output) -> I
     with output.progress("passage cache") as step:
         library.prepare(step)
     mine = opponents.forgetful(library.generator)
-    yield "search", {"search_p50_ms": 1000 * speed.quantile(_searches(library, questions), 0.5)}
+    yield "search", {"search_p50_ms": 1000 * quantile(_searches(library, questions), 0.5)}
     yield "whole answers", speed.quantiles(_answers(library, mine, questions), "answer_cached")
     cases = [comparison.case(question, library) for question in questions]
     with opponents.plain(library.settings) as plain:
@@ -118,7 +118,7 @@ def phases(library: Library, questions: Sequence[Question], output: Output) -> I
             yield "first word, nothing cached", speed.cold_first_words(plain, cold, three, empty)
         with output.progress("answers") as step:
             both = comparison.Both(plain, mine, library.settings.answer_tokens, step)
-            yield "first word and marks, three passages", comparison.three_passages(cases, both)
+            yield "first word and marks, three passages", comparison.three_passages(cases[:THREE], both)
             yield "first word and marks, judged passages", comparison.judged_passages(cases, both)
     with opponents.high_level(library.settings) as reference:
         long = [comparison.at_length(c) for c in cases[:DECODED]]
@@ -155,8 +155,7 @@ def setup(path: Path) -> dict[str, float]:
     """The figures that the installation left in a file, if there is one; they are numbers."""
     if not path.is_file():
         return {}
-    _, row = next(files.rows(path), (0, {}))
-    return {name: float(value) for name, value in row.items() if isinstance(value, int | float)}
+    return {name: float(value) for name, value in files.document(path).items() if isinstance(value, int | float)}
 
 
 def figures_table(figures: Mapping[str, float]) -> str:

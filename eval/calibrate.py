@@ -14,9 +14,9 @@ from eval.exam import library_argument
 from eval.report import table
 
 if TYPE_CHECKING:
-    from eval.fit import Fit, Weight
-    from eval.signals import Collected, Road
-    from rag.abstain import Calibration
+    from eval.fit import Fit, Item, Weight
+    from eval.signals import Collected, Ears
+    from rag.abstain import Calibration, Decision
     from rag.library import Library
     from rag.output import Output
 
@@ -39,56 +39,75 @@ def run(args: argparse.Namespace, output: Output) -> int:
     from eval.signals import collect
 
     questions = read_questions(args.questions)
-    with _listened(args, output) as library:
-        cache = args.signals or library.settings.home / "calibration" / f"{Path(library.settings.model).name}.jsonl"
-        with output.progress("signals") as step:
-            collected = collect(questions, library, cache, step)
-        name = library.generator.name
+    ears = _ears(args, output)
+    settings = ears.usual.settings
+    cache = args.signals or settings.home / "calibration" / f"{Path(settings.model).name}.jsonl"
+    with ears.usual, ears.lenient, output.progress("signals") as step:
+        collected = collect(questions, ears, cache, step)
     output.note(f"signals are kept in {cache}")
-    output.text(report(collected, name))
+    output.text(report(collected, ears.listener.name))
     return 0
 
 
-def _listened(args: argparse.Namespace, output: Output) -> Library:
-    from eval.signals import Listening
+def _ears(args: argparse.Namespace, output: Output) -> Ears:
+    from eval.listening import Listening
+    from eval.signals import Ears
     from rag.library import Library
     from rag.loading import LocalModels
     from rag.settings import load_settings
 
-    settings = load_settings(model=args.model)
-    models = Listening(LocalModels(settings))
-    if args.library is not None:
-        return Library.open(args.library, settings=settings, models=models)
-    with output.progress("sample library") as step:
-        return Library.sample(settings=settings, models=models, progress=step)
+    usual = load_settings(model=args.model)
+    models = Listening(LocalModels(usual))
+
+    def opened(strictness: float) -> Library:
+        settings = usual.model_copy(update={"strictness": strictness})
+        if args.library is not None:
+            return Library.open(args.library, settings=settings, models=models)
+        with output.progress("sample library") as step:
+            return Library.sample(settings=settings, models=models, progress=step)
+
+    return Ears(opened(usual.strictness), opened(0.0))
 
 
 def report(collected: list[Collected], model: str) -> str:
-    """For both tables of ``rag.abstain``: figures by cross-validation, and the rows of the fits over everything."""
-    from eval.signals import Road
+    """For each decision of ``rag.abstain``: figures by cross-validation, and the rows of the fits over everything."""
+    from eval.fit import evaluate, items
+    from rag.abstain import Decision
 
-    parts = [_part(collected, road, model) for road in Road]
-    empty = [c.id for c in collected if not c.candidates]
-    if empty:
+    parts: list[str] = []
+    fitted: dict[Decision, tuple[list[Item], dict[Weight, Fit]]] = {}
+    for decision in Decision:
+        data = items(collected, decision)
+        heading = f"{decision.name}: {len(data)} decisions of {len({item.group for item in data})} questions"
+        if problem := _too_few(data):
+            parts.append(f"{heading}; {problem}")
+            continue
+        fits = {weight: evaluate(data, decision, weight) for weight in WEIGHTS}
+        fitted[decision] = data, fits
+        parts.append("\n".join([heading, "", *_fit_lines(fits, model)]))
+    if {Decision.ANSWERABLE, Decision.ANSWERED} <= fitted.keys():
+        parts.append(_road_lines(collected, fitted))
+    if empty := [c.id for c in collected if not c.candidates]:
         parts.append(f"{len(empty)} questions had no candidates and are left out: {', '.join(empty)}")
     return "\n\n".join(parts)
 
 
-def _part(collected: list[Collected], road: Road, model: str) -> str:
-    from eval.fit import FOLDS, KEPT, evaluate, items
+def _too_few(data: list[Item]) -> str:
+    from eval.fit import FOLDS
 
-    data = items(collected, road)
-    heading = f"{road.name}: {len(data)} decisions of {len({item.group for item in data})} questions"
-    groups = {positive: {i.group for i in data if i.positive is positive} for positive in (True, False)}
-    if min(map(len, groups.values())) < FOLDS:
-        return f"{heading}; too few of one class to fit ({FOLDS} questions of each are needed)"
-    fits = {weight: evaluate(data, weight) for weight in WEIGHTS}
+    groups = ({i.group for i in data if i.positive is positive} for positive in (True, False))
+    return "" if min(map(len, groups)) >= FOLDS else f"too few to fit ({FOLDS} questions of each class are needed)"
+
+
+def _fit_lines(fits: dict[Weight, Fit], model: str) -> list[str]:
+    from eval.fit import KEPT
+
     columns = ["class weight", "yes", "no", "AUC", "kept", "abstain", f"threshold for {KEPT}", "kept", "abstain"]
-    lines = [heading, "", table(columns, [_figures(str(weight or "none"), fit) for weight, fit in fits.items()])]
+    lines = [table(columns, [_figures(str(weight or "none"), fit) for weight, fit in fits.items()])]
     for weight, fit in fits.items():
-        lines += ["", f"class weight {weight or 'none'}; then with {KEPT} kept at 0.5:", _paste(model, fit.row),
-                  _paste(model, fit.shifted)]  # fmt: skip
-    return "\n".join(lines)
+        lines += ["", f"class weight {weight or 'none'}; then with {KEPT} kept at 0.5:"]
+        lines += [_paste(model, fit.row), _paste(model, fit.shifted)]
+    return lines
 
 
 def _figures(name: str, fit: Fit) -> list[str]:
@@ -97,5 +116,22 @@ def _figures(name: str, fit: Fit) -> list[str]:
 
 
 def _paste(model: str, row: Calibration) -> str:
-    weights = ", ".join(f"{weight:.4f}" for weight in row.weights)
-    return f'    "{model}": Calibration({row.intercept:.4f}, ({weights})),'
+    weights = ", ".join(f'"{name}": {weight:.4g}' for name, weight in row.weights.items())
+    return f'    "{model}": Calibration({row.intercept:.4g}, {{{weights}}}),'
+
+
+def _road_lines(collected: list[Collected], fitted: dict[Decision, tuple[list[Item], dict[Weight, Fit]]]) -> str:
+    """What both decisions and the verification between them come to, at the default strictness."""
+    from eval.fit import whole_road
+    from rag.abstain import Decision
+    from rag.pipeline import WORTH_WRITING
+
+    lines = ["from the question to the answer, held out, at strictness 0.5:"]
+    for weight in WEIGHTS:
+        worth, borne_out = (
+            {item.group: p for item, p in zip(fitted[d][0], fitted[d][1][weight].said, strict=True)}
+            for d in (Decision.ANSWERABLE, Decision.ANSWERED)
+        )
+        kept, abstain = whole_road(collected, worth, borne_out, 0.5 * WORTH_WRITING)
+        lines.append(f"class weight {weight or 'none'}: kept {kept:.3f}, abstain {abstain:.3f}")
+    return "\n".join(lines)

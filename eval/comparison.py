@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from eval import speed
 from eval.datasets import Question
 from eval.metrics import Reply, Right
+from eval.report import quantile
 from eval.speed import Figures, Forgetful, Said
 from models.protocols import Prompt
 from rag import prompt
-from rag.abstain import ANSWERABLE, calibration
 from rag.errors import CiteboundError
 from rag.judge import judge, to_read
 from rag.resources import Resources
@@ -65,8 +65,7 @@ def case(question: Question, library: Library) -> Case:
     if not hits:
         raise CiteboundError(f"nothing is found for {question.id}; the bench needs the sample library")
     resources = Resources(settings, generator, library.search, lambda _id, _text: [], library.paper)
-    scale = calibration(ANSWERABLE, generator.name)
-    judged = judge(question.asked, hits[: settings.candidates], scale, resources, threading.Event())
+    judged = judge(question.asked, hits[: settings.candidates], resources, threading.Event())
     read = [j.hit.passage for j in to_read(judged)]
     three, several, one = (
         prompt.over(passages, question.asked, prompt.ANSWER)
@@ -84,7 +83,7 @@ def three_passages(cases: Sequence[Case], both: Both) -> Figures:
     """First words and right answers over the three passages found."""
     said = both.say([c.three for c in cases])
     firsts = [(plain.first, cached.first) for plain, cached in said]
-    tokens = speed.quantile([plain.usage.prompt_tokens for plain, _ in said], 0.5)
+    tokens = quantile([plain.usage.prompt_tokens for plain, _ in said], 0.5)
     return {**speed.first_words(firsts, "cached"), "prompt_tokens_p50": tokens, **rights(cases, said, "right_three")}
 
 
@@ -110,4 +109,5 @@ def rights(cases: Sequence[Case], said: Sequence[tuple[Said, Said]], name: str) 
         f"{name}_cached": cached,
         f"{name}_cached_minus_plain": cached - plain,
         f"{name}_same_text": same,
+        f"{name}_n": len(cases),
     }

@@ -40,6 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="ANSWERS.jsonl",
                         help="write answers there as they come; what is there already isn't asked again")  # fmt: skip
     parser.add_argument("--limit", type=count, metavar="N", help="only the first N questions")
+    parser.add_argument("--prepare", action="store_true",
+                        help="fill the passage cache first, so that times are those of a library in use")  # fmt: skip
     parser.add_argument("--plain", action="store_true", help="without the passage cache, for comparison")
     grading_arguments(parser)
 
@@ -66,6 +68,9 @@ def run(args: argparse.Namespace, output: Output) -> int:
     """Run the command; its exit code."""
     questions = read_questions(args.questions)[: args.limit]
     library = opened(args.library, output, passage_cache=False if args.plain else None)
+    if args.prepare:
+        with output.progress("passage cache") as step:
+            library.prepare(step)
     with library, output.progress("exam") as step:
         rows = take(questions, library, args.out, output.note, step)
     show(graded_rows(questions, rows), args, output)
@@ -144,7 +149,7 @@ def _asked(question: Question, library: Library) -> Row:
         answer = library.ask(question.asked, history=history)
     except _OF_ONE_QUESTION as error:
         return answers.row_of_error(question, error, time.perf_counter() - started)
-    return answers.row_of(question, answer, time.perf_counter() - started, library.settings.strictness)
+    return answers.row_of(question, answer, time.perf_counter() - started)
 
 
 def turn_of(answer: Answer) -> Turn:

@@ -19,23 +19,31 @@ def rows(path: Path) -> Iterator[tuple[int, Row]]:
 
     Raises ReadError, which names file and line.
     """
+    # Split at line feeds only: a JSON text may hold other characters that Python counts as line ends.
+    for number, line in enumerate(_bytes(path).split(b"\n"), start=1):
+        if line.strip():
+            yield number, _object(line, f"{path}:{number}", "a line holds one JSON object")
+
+
+def document(path: Path) -> Row:
+    """The one object that a file holds. Raises ReadError, which names the file."""
+    return _object(_bytes(path), str(path), "mend the file or remove it")
+
+
+def _bytes(path: Path) -> bytes:
     try:
-        raw = path.read_bytes()
+        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
         raise ReadError(f"{path} can't be read ({error.strerror}); check the path") from error
-    # Split at line feeds only: a JSON text may hold other characters that Python counts as line ends.
-    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if line.strip():
-            yield number, _object(line, f"{path}:{number}")
 
 
-def _object(line: bytes, where: str) -> Row:
+def _object(raw: bytes, where: str, way_out: str) -> Row:
     try:
-        found = json.loads(line.decode("utf-8"))
+        found = json.loads(raw.decode("utf-8"))
     except ValueError as error:  # of the decoder or of the parser
-        raise ReadError(f"{where} is not JSON in UTF-8 ({error}); a line holds one JSON object") from error
+        raise ReadError(f"{where} is not JSON in UTF-8 ({error}); {way_out}") from error
     if not isinstance(found, dict):
-        raise ReadError(f"{where} is not a JSON object; a line holds one JSON object")
+        raise ReadError(f"{where} is not a JSON object; {way_out}")
     return found
 
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eval.speed import Complete, Forgetful
 from models.protocols import Generator, Prompt
@@ -83,7 +83,7 @@ def high_level(settings: Settings) -> Iterator[Complete]:
         frame = template.frame(prompt.system)
         before = frame.before.removeprefix(bos)  # create_completion puts it there itself
         text = "".join((before, *prompt.passages, prompt.question, frame.after))
-        done = llama.create_completion(text, max_tokens=max_tokens, temperature=0.0)
+        done: Any = llama.create_completion(text, max_tokens=max_tokens, temperature=0.0)
         return int(done["usage"]["completion_tokens"])
 
     try:

@@ -24,7 +24,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str = ""
         drawn.add_row(*row)
     paper = io.StringIO()
     Console(file=paper, width=WIDTH, color_system=None, markup=False, highlight=False, emoji=False).print(drawn)
-    return "\n".join(line.rstrip() for line in paper.getvalue().strip("\n").splitlines())
+    lines = [line.rstrip() for line in paper.getvalue().splitlines()]
+    return "\n".join(line for line in lines if line)
 
 
 def marks_table(graded: Sequence[Graded]) -> str:

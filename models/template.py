@@ -56,7 +56,7 @@ class ChatTemplate:
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
         render = Jinja2ChatFormatter(template=self._source, bos_token=self._bos, eos_token=self._eos)
-        return str(render(messages=messages).prompt)  # type: ignore[arg-type]
+        return str(render(messages=messages).prompt)
 
     def _no_reasoning(self) -> str:
         """Models that may think aloud get an empty thought: answers here are short and their first token counts."""

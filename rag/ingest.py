@@ -149,7 +149,7 @@ def _check_embedder(store: Store, embedder: Embedder, passage_tokens: int) -> No
     elif store.embedder != embedder.name:
         raise LibraryError(
             f"the library at {store.folder} is made with the embedder {store.embedder}, not {embedder.name}: "
-            f"set CITEBOUND_EMBEDDER={store.embedder}, or build it anew with citebound rebuild"
+            "set the embedder back (CITEBOUND_EMBEDDER), or add your files to a library in another folder"
         )
 
 

@@ -19,7 +19,19 @@ from typing import Any
 from rag.sentences import sentences
 from rag.wordlists import STOP_WORDS
 
-__all__ = ["STOP_WORDS", "Chunk", "chunks", "is_english", "is_stop", "plain", "search_terms", "sentences", "stem", "stems", "tokens"]
+__all__ = [
+    "STOP_WORDS",
+    "Chunk",
+    "chunks",
+    "is_english",
+    "is_stop",
+    "plain",
+    "search_terms",
+    "sentences",
+    "stem",
+    "stems",
+    "tokens",
+]
 
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－"), "-")
 _QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛′`´ʹʼ＇"), "'"), **dict.fromkeys(map(ord, "“”„‟″«»＂"), '"')}
@@ -27,7 +39,8 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\
 _TYPOGRAPHY = {**_DASHES, **_QUOTES, **_INVISIBLE}
 
 _MATH = re.compile(
-    r"(?<!\\)\$\$.+?(?<!\\)\$\$|(?<!\\)\$(?=\S)[^$]+?(?<=[^\s\\])\$(?!\d)|(?<!\\)\$(?:\\[^$]+?|[^\w\s$]{1,4})(?<=[^\s\\])\$",
+    r"(?<!\\)\$\$.+?(?<!\\)\$\$|(?<!\\)\$(?=\S)[^$]+?(?<=[^\s\\])\$(?!\d)"
+    r"|(?<!\\)\$(?:\\[^$]+?|[^\w\s$]{1,4})(?<=[^\s\\])\$",
     re.S,
 )
 _LONE = re.compile(r"(?<!\\)[%$#&]")
@@ -43,7 +56,7 @@ _MARKS = re.compile(
 )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """One line of plain text: no LaTeX, HTML or Markdown marks, NFKC, straight quotes, ``-`` for every dash."""
     if "\\" in text or "$" in text:

@@ -6,6 +6,7 @@ Runs nothing itself, ``set_up`` does. Standard library only: it is read before a
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -24,8 +25,9 @@ CONSTRAINTS = ROOT / "constraints.txt"
 PINS = CONSTRAINTS.read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PIP = (PYTHON, "-m", "pip", "--no-input", "--disable-pip-version-check")
-INSTALL = (*PIP, "install", "--constraint", str(CONSTRAINTS))
-TO_PULL = ("filelock", "httpx", "platformdirs", "pydantic-settings", "rapidfuzz", "rich")
+# Most of what is installed is never imported: what is, Python compiles then.
+INSTALL = (*PIP, "install", "--no-compile", "--constraint", str(CONSTRAINTS))
+TO_PULL = ("filelock", "httpx", "numpy", "platformdirs", "pydantic-settings", "rapidfuzz", "rich")
 """What `citebound models pull` imports: with these, weights come down while the rest is still being built."""
 TO_BUILD = ("cmake", "editables", "hatchling", "ninja", "scikit-build-core")
 CHOICES = ("CITEBOUND_HOME", "CITEBOUND_MODEL", "CITEBOUND_EMBEDDER", "XDG_DATA_HOME", "HOME")
@@ -66,6 +68,14 @@ def pin(name: str) -> str:
     if found is None:
         raise LookupError(f"constraints.txt has no pin for {name}")
     return found[1]
+
+
+def make_venv() -> Sequence[Command]:
+    """A new environment, unless there is one by this Python and made for this very folder."""
+    made = VENV / "pyvenv.cfg"
+    text = made.read_text(encoding="utf-8") if made.exists() and Path(PYTHON).exists() else ""
+    right = f"version = {platform.python_version()}\n" in text and text.rstrip().endswith(str(VENV))
+    return [] if right else [[sys.executable, "-m", "venv", "--clear", str(VENV)]]
 
 
 def torch_wanted() -> str:
@@ -119,7 +129,8 @@ def llama_wheels() -> list[Path]:
 def install_project() -> Sequence[Command]:
     """Put the built wheel and the project itself into the environment, then see whether everything fits."""
     return [
-        [*PIP, "install", "--no-deps", "--force-reinstall", *map(str, llama_wheels())],
+        [*INSTALL, "--no-deps", "--force-reinstall", *map(str, llama_wheels())],
+        [*INSTALL, f"llama-cpp-python=={pin('llama-cpp-python')}"],  # what that wheel needs
         [*PIP, "install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)],
         [*PIP, "check"],
     ]
@@ -149,7 +160,7 @@ def chosen() -> str:
 STAGES: dict[str, Stage] = {
     "venv": Stage(
         needs=(),
-        run=lambda: [[sys.executable, "-m", "venv", "--clear", str(VENV)]],
+        run=make_venv,
         depends=lambda: f"{sys.version} {ROOT}",
         writes=True,
         failure=venv_failure,

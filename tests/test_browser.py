@@ -356,7 +356,7 @@ def test_formulas_are_typeset_and_prices_are_not(tab: Tab) -> None:
 
 def test_errors_are_told_in_the_chat_and_the_page_lives(tab: Tab) -> None:
     tab.ask("fail expected", wait_for=".cb-error")
-    assert "run `citebound models pull`" in tab.text(".cb-error")
+    assert "run citebound models pull" in tab.text(".cb-error")
     tab.ask("fail surprise")
     tab.page.wait_for_function("document.querySelectorAll('.cb-error').length === 2")
     assert "secret detail" not in tab.page.content()

@@ -222,6 +222,14 @@ def test_a_file_that_cannot_be_read_among_others_is_told_and_counts(papers, tmp_
     assert "missing.txt" in err
 
 
+def test_a_mistyped_path_leaves_no_empty_library_behind(papers, home, tmp_path):
+    assert run("add", tmp_path / "missing.txt")[0] == 4
+    assert not (home / "library").exists()
+    run("add", papers)
+    assert run("add", tmp_path / "missing.txt")[0] == 4
+    assert "2 papers" in run("status")[1]
+
+
 def test_ask_answers_with_sources(papers):
     run("add", papers)
     code, out, _ = run("ask", "How", "many", "strokes", "per", "mile", "does", "OARFISH", "need?")
@@ -262,6 +270,12 @@ def test_search_gives_k_passages_best_first(papers):
     assert len(found) == 1
     assert "LANTERN" in found[0]["passage"]
     assert "LANTERN" in run("search", "a lamp that saves oil")[1].splitlines()[0]
+
+
+def test_the_way_to_missing_models_leads_to_the_home_in_use(tmp_path):
+    out, err = io.StringIO(), io.StringIO()
+    assert cli.main(["search", "x", "--home", str(tmp_path / "a b")], Output(out, err)) == 3
+    assert f"citebound --home '{tmp_path}/a b' models pull all-minilm-l6-v2" in err.getvalue()
 
 
 def test_a_library_that_is_none_is_told(tmp_path):

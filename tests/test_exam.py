@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 
@@ -219,7 +220,7 @@ def test_a_stopped_run_goes_on_and_a_torn_line_is_asked_again(tmp_path, started,
     script, library.script["Who wrote Foo?"] = library.script["Who wrote Foo?"], stop
     code, _, told = started("exam", questions, "--out", out)
     assert (code, len(lines(out))) == (130, 2)
-    assert "goes on from there" in told
+    assert "goes on where it was" in told
     library.script["Who wrote Foo?"] = script
     with out.open("r+b") as file:
         file.truncate(out.stat().st_size - 9)
@@ -277,12 +278,15 @@ def test_questions_about_other_papers_are_pointed_out(tmp_path, started, questio
     assert "1 questions ask for papers that this library doesn't hold, q2" in told
 
 
-def test_an_unsupported_draft_is_another_kind_of_abstention():
+def test_each_kind_of_abstention_is_told_apart():
     dropped = (Sentence("It has 19 layers.", (), Support.UNSUPPORTED, "no source has 19"),)
-    answer = Answer("q", "q", abstained=True, why="No.", confidence=0.8, dropped=dropped)
-    assert answers.abstention(answer, 0.5) is answers.Abstention.UNSUPPORTED
+    answer = Answer("q", "q", abstained=True, why="No.", confidence=0.0, dropped=dropped)
+    assert answers.abstention(answer) is answers.Abstention.UNSUPPORTED
+    assert answers.abstention(dataclasses.replace(answer, confidence=0.3)) is answers.Abstention.DOUBTED
+    assert answers.abstention(dataclasses.replace(answer, confidence=0.1, dropped=())) is answers.Abstention.NO_EVIDENCE
+    assert answers.abstention(Answer("q", "q")) is answers.Abstention.NONE
     question = Question("q1", "fact", ("q",), True)
-    row = answers.row_of(question, answer, 1.0, 0.5)
+    row = answers.row_of(question, answer, 1.0)
     assert row["dropped"][0]["reason"] == "no source has 19"
     assert answers.reply_of(row).abstained
 

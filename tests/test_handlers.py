@@ -96,7 +96,7 @@ def test_history_is_what_was_answered(library: ScriptedLibrary) -> None:
 def test_an_expected_error_is_one_line_in_the_chat_and_the_session_lives(library: ScriptedLibrary) -> None:
     desk, session = Desk(library), Session()
     view = asked(desk, session, "fail expected")[-1]
-    assert "no model &lt;b&gt;here&lt;/b&gt;; run `citebound models pull`" in text(view)
+    assert "no model &lt;b&gt;here&lt;/b&gt;; run <code>citebound models pull</code>" in text(view)
     assert view.status == "Not answered"
     assert "cb-cite" in text(asked(desk, session, "How well?")[-1])
 

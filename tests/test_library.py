@@ -138,3 +138,9 @@ def test_an_answer_prints_as_text_with_markers_and_sources(library):
 
 def test_the_public_names_are_there():
     assert all(hasattr(rag, name) for name in rag.__all__)
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error():
+    assert set(dir(rag)) >= set(rag.__all__)
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = rag.nothing_like_it

@@ -21,6 +21,7 @@ def shown(text: str, **how: bool) -> str:
         (r"\begin{equation}x=1\end{equation}", "⟨x=1⟩"),
         (r"$3 \times 4$ and $12\%$", r"⟨3 \times 4⟩ and ⟨12\%⟩"),
         ("a $5$-fold gain in $k$-means", "a ⟨5⟩-fold gain in ⟨k⟩-means"),
+        (r"4100$\pm$250 and 200$\pm$50, 3$<$4", r"4100⟨\pm⟩250 and 200⟨\pm⟩50, 3⟨<⟩4"),
         # prices
         ("costs $5 and $10 or $1,000", "costs $5 and $10 or $1,000"),
         ("between $5-$10, US$20 per $k$", "between $5-$10, US$20 per ⟨k⟩"),
@@ -30,6 +31,7 @@ def shown(text: str, **how: bool) -> str:
         (r"R\'enyi, G\"{o}del, \c{c}a", "Rényi, Gödel, ça"),
         (r"\emph{a \textbf{b} c}", "a b c"),
         (r"{\em a} ``quoted'' `q'", "a “quoted” ‘q’"),
+        ('an ``overthinking" model', 'an “overthinking" model'),
         (r"7\% of R\&D, 1--2, x---y, --flag", "7% of R&D, 1–2, x—y, --flag"),
         (r"10 \pm 1 \alpha", "10 ± 1 α"),
         (r"\unknown{x} stays, \emph{unclosed", r"\unknown{x} stays, \emph{unclosed"),

@@ -218,6 +218,13 @@ def test_an_abstention_without_papers_says_why_whole() -> None:
     assert "No paper comes close." in Page(render.answer_html(answer, 1)).text
 
 
+def test_while_waiting_the_papers_found_are_linked() -> None:
+    assert Page(render.waiting_html()).links() == []
+    page = Page(render.waiting_html(2, 3))
+    assert page.links() == ["#cb-turn-2"]
+    assert page.text == "3 papers found"
+
+
 def test_the_empty_library_says_what_to_do() -> None:
     assert "citebound add" in render.welcome_html(0)
     assert "1 paper" in render.header_html("x", 1)

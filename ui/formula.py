@@ -7,6 +7,8 @@ over the page is shown as it was written instead.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import Any
 
 MATH_DEPTH = 24
 """Braces within braces beyond which a formula is shown as written: the typesetter recurses."""
@@ -43,3 +45,18 @@ def is_typesettable(tex: str) -> bool:
         depth += {"{": 1, "}": -1}.get(char, 0)
         deepest = max(deepest, depth)
     return deepest <= MATH_DEPTH and not _UNSAFE.search(tex)
+
+
+@lru_cache(maxsize=512)
+def symbol(name: str) -> str | None:
+    r"""The character that a command outside a formula stands for (``\alpha``); None for anything longer."""
+    spec = _macros().get_macro_spec(name)
+    shown = getattr(spec, "simplify_repl", None)  # a string for what stands for itself, else a function or nothing
+    return shown if isinstance(shown, str) and len(shown) == 1 and not shown.isascii() else None
+
+
+@lru_cache(maxsize=1)
+def _macros() -> Any:  # noqa: ANN401 - the library is untyped
+    from pylatexenc.latex2text import get_default_latex_context_db
+
+    return get_default_latex_context_db()

@@ -12,10 +12,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
-from typing import Any
 
-from ui.formula import is_price, is_typesettable, words_only
+from ui.formula import is_price, is_typesettable, symbol, words_only
 
 
 class Kind(StrEnum):
@@ -51,6 +49,8 @@ _MATH_RULES = (
     ("paren", r"\\\((?P<paren_in>.{1,2000}?)\\\)"),
     ("equation", r"\\begin\{(?P<environment>(?:equation|align|gather|multline)\*?)\}(?P<equation_in>.{1,2000}?)"
                  r"\\end\{(?P=environment)\}"),
+    # A sign between numbers: 4100$\pm$250.
+    ("sign", r"(?<![\\$])\$(?P<sign_in>\\[A-Za-z](?:\\.|[^$\\]){0,1000}?|[^\w\s$\\]{1,4})(?<!\s)\$(?!\$)"),
     # As in Pandoc: no space inside the dollars, no digit after the second. A price has one or the other.
     ("dollar", r"(?<![\\$])\$(?![\s$])(?P<dollar_in>(?:\\.|[^$\\]){1,1000}?)(?<!\s)\$(?![\d$])"),
 )  # fmt: skip
@@ -70,6 +70,7 @@ _TEXT_RULES = (
     ("quotes", r"``(?P<quotes_in>[^`]{1,1000}?)''"),
     ("code", r"`(?P<code_in>[^`'\n]{1,200})`"),
     ("quote", r"`(?P<quote_in>[^`'\n]{1,400})'(?!\w)"),
+    ("opening", r"``"),
     ("closing", r"''"),
     ("dash", r"(?<=[\w)])---?(?=[\w(])|(?<=\s)---(?=\s)"),
 )
@@ -142,7 +143,7 @@ class _Scanner:
 def _math(scanner: _Scanner, match: re.Match[str], styles: tuple[str, ...]) -> Iterator[Run] | None:
     name = match.lastgroup or ""
     content = match[f"{name}_in"]
-    if name == "dollar" and (is_price(content) or "\n\n" in content):
+    if "\n\n" in content or (name == "dollar" and is_price(content)):
         return None
     if words := words_only(content):
         style = _STYLE_OF.get(words[0])
@@ -215,21 +216,6 @@ def _accented(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", letter + _COMBINING[match["accent_sign"]])
 
 
-@lru_cache(maxsize=512)
-def _symbol(name: str) -> str | None:
-    r"""The character that a command outside a formula stands for (``\alpha``); None for anything longer."""
-    spec = _macros().get_macro_spec(name)
-    shown = getattr(spec, "simplify_repl", None)  # a string for what stands for itself, else a function or nothing
-    return shown if isinstance(shown, str) and len(shown) == 1 and not shown.isascii() else None
-
-
-@lru_cache(maxsize=1)
-def _macros() -> Any:  # noqa: ANN401 - the library is untyped
-    from pylatexenc.latex2text import get_default_latex_context_db
-
-    return get_default_latex_context_db()
-
-
 _HANDLERS: dict[str, Handler] = {
     **{name: _math for name, _ in _MATH_RULES},
     **dict.fromkeys(("href", "command", "group"), _braced),
@@ -238,9 +224,10 @@ _HANDLERS: dict[str, Handler] = {
     "accent": _replaced(_accented),
     "escape": _replaced(lambda m: m["escape_in"]),
     "blank": _replaced(lambda m: " "),
-    "symbol": _replaced(lambda m: _symbol(m["symbol_name"])),
+    "symbol": _replaced(lambda m: symbol(m["symbol_name"])),
     "image": _image,
     "code": _code,
+    "opening": _replaced(lambda m: "“"),
     "closing": _replaced(lambda m: "”"),
     "dash": _replaced(lambda m: "—" if len(m[0]) == 3 else "–"),
 }

@@ -6,6 +6,7 @@ citation 3 is ``cb-2-c3``; the first of its papers is ``cb-2-p1``. Each function
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rag.domain import Answer, Citation, Hit, Paper, Sentence, Support
@@ -14,15 +15,19 @@ from ui.safe import Marks, escaped, inline, marked, typed
 # A verdict that is worth saying: its sign and its words. Supported needs no word, its citation says it.
 _SUPPORT_SIGNS = {Support.PARTIAL: ("◐", "partly supported"), Support.UNSUPPORTED: ("○", "not supported")}
 
+_COMMAND = re.compile(r"`([^`]+)`")
+"""A command to run, as error messages name it."""
+
 
 def question_html(text: str) -> str:
     """A question as the user typed it."""
     return f'<div class="cb-question">{typed(text)}</div>'
 
 
-def waiting_html() -> str:
-    """The place of an answer before its first word."""
-    return '<div class="cb-answer cb-waiting"><span></span><span></span><span></span></div>'
+def waiting_html(turn: int = 0, found: int = 0) -> str:
+    """The place of an answer before its first word; once papers are found, with the way to them."""
+    link = f'<a class="cb-open" href="#cb-turn-{turn}">{_papers_words(found)} found</a>' if found else ""
+    return f'<div class="cb-answer cb-waiting"><span></span><span></span><span></span>{link}</div>'
 
 
 def draft_html(text: str) -> str:
@@ -32,7 +37,8 @@ def draft_html(text: str) -> str:
 
 def error_html(message: str) -> str:
     """What went wrong, in one line."""
-    return f'<div class="cb-answer cb-error"><strong>That didn’t work.</strong> {escaped(message)}</div>'
+    shown = _COMMAND.sub(r"<code>\1</code>", escaped(message))
+    return f'<div class="cb-answer cb-error"><strong>That didn’t work.</strong> {shown}</div>'
 
 
 def stopped_html(draft: str) -> str:
@@ -68,10 +74,10 @@ def evidence_html(question: str, turn: int, found: Sequence[Hit], answer: Answer
 
 def header_html(name: str, papers: int) -> str:
     """The program's name and the library that it answers from."""
-    count = f"{papers:,} paper{'' if papers == 1 else 's'}"
     return (
         '<div class="cb-brand"><h1>Citebound</h1>'
-        f'<span class="cb-library"><b>{escaped(name)}</b><span class="cb-count">{count}</span></span></div>'
+        f'<span class="cb-library"><b>{escaped(name)}</b>'
+        f'<span class="cb-count">{_papers_words(papers)}</span></span></div>'
     )
 
 
@@ -86,6 +92,15 @@ def welcome_html(papers: int) -> str:
         '<div class="cb-welcome"><h2>Ask your papers</h2>'
         "<p>Every sentence of an answer links to the words of the abstract that support it. "
         "When the abstracts don’t say, the answer says so.</p></div>"
+    )
+
+
+def panel_head_html() -> str:
+    """The title of the evidence, and what it will hold."""
+    return (
+        '<div class="cb-panel-title"><h2>Evidence</h2><button type="button" class="cb-close">Close</button></div>'
+        '<p class="cb-hint">The papers found for a question appear here, and with the answer the exact words '
+        "that support it.</p>"
     )
 
 
@@ -155,11 +170,14 @@ def _dropped(answer: Answer) -> str:
 
 
 def _foot(answer: Answer, turn: int) -> str:
-    count = len(answer.papers)
-    if not count:
+    if not answer.papers:
         return ""
-    words = f"Evidence from {count} paper{'' if count == 1 else 's'}"
+    words = f"Evidence from {_papers_words(len(answer.papers))}"
     return f'<div class="cb-foot"><a class="cb-open" href="#cb-turn-{turn}">{words}</a></div>'
+
+
+def _papers_words(count: int) -> str:
+    return "1 paper" if count == 1 else f"{count:,} papers"
 
 
 def _papers(answer: Answer | None, found: Sequence[Hit]) -> list[Paper]:
