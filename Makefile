@@ -31,7 +31,7 @@ set-up: python ## everything that chat needs: packages, llama.cpp, model, sample
 chat: set-up ## chat in the browser
 	@$(CITEBOUND) chat $(ARGS)
 
-demo: set-up ## three questions to the sample library, on the command line
+demo: set-up ## one question to the sample library, on the command line
 	@.venv/bin/python scripts/demo.py
 
 test: python ## all tests, with the real model and, where Chromium is installed, in the browser

@@ -121,17 +121,20 @@ def _paste(model: str, row: Calibration) -> str:
 
 
 def _road_lines(collected: list[Collected], fitted: dict[Decision, tuple[list[Item], dict[Weight, Fit]]]) -> str:
-    """What both decisions and the verification between them come to, at the default strictness."""
-    from eval.fit import whole_road
+    """What both decisions and the verification between them come to, as fitted and with the last one shifted."""
+    from eval.fit import KEPT, whole_road
     from rag.abstain import Decision
     from rag.pipeline import WORTH_WRITING
 
-    lines = ["from the question to the answer, held out, at strictness 0.5:"]
+    lines = []
     for weight in WEIGHTS:
         worth, borne_out = (
             {item.group: p for item, p in zip(fitted[d][0], fitted[d][1][weight].said, strict=True)}
             for d in (Decision.ANSWERABLE, Decision.ANSWERED)
         )
-        kept, abstain = whole_road(collected, worth, borne_out, 0.5 * WORTH_WRITING)
-        lines.append(f"class weight {weight or 'none'}: kept {kept:.3f}, abstain {abstain:.3f}")
-    return "\n".join(lines)
+        shifted = fitted[Decision.ANSWERED][1][weight].threshold
+        for name, threshold in (("as fitted", 0.5), (f"ANSWERED with {KEPT} kept", shifted)):
+            kept, abstain = whole_road(collected, worth, borne_out, gate=0.5 * WORTH_WRITING, threshold=threshold)
+            lines.append([str(weight or "none"), name, f"{kept:.3f}", f"{abstain:.3f}"])
+    title = "From the question to the answer, held out, at strictness 0.5:\n"
+    return title + table(["class weight", "rows", "kept", "abstain"], lines)

@@ -178,15 +178,20 @@ def _share_from(values: Sequence[float], threshold: float) -> float:
 
 
 def whole_road(
-    collected: Sequence[Collected], worth: Mapping[str, float], borne_out: Mapping[str, float], gate: float
+    collected: Sequence[Collected],
+    worth: Mapping[str, float],
+    borne_out: Mapping[str, float],
+    *,
+    gate: float,
+    threshold: float,
 ) -> tuple[float, float]:
-    """Shares kept and abstained at strictness 0.5 when both decisions and the verification between them have their say.
+    """Shares kept and abstained when both decisions and the verification between them have their say.
 
     ``worth`` and ``borne_out`` are the held-out probabilities before and after writing, by question; a question that
-    isn't in ``borne_out`` had no sentence left. Below ``gate`` nothing is written.
+    isn't in ``borne_out`` had no sentence left. Below ``gate`` nothing is written, below ``threshold`` nothing stands.
     """
     mine = [c for c in collected if c.road is Road.ANSWER and c.candidates]
-    answered = {c.id: worth[c.id] >= gate and borne_out.get(c.id, 0.0) >= 0.5 for c in mine}
+    answered = {c.id: worth[c.id] >= gate and borne_out.get(c.id, 0.0) >= threshold for c in mine}
     yes = [answered[c.id] for c in mine if c.answerable]
     no = [not answered[c.id] for c in mine if not c.answerable]
     return sum(yes) / max(len(yes), 1), sum(no) / max(len(no), 1)

@@ -18,8 +18,9 @@ from rag.domain import Hit
 from rag.naming import missing_names
 from rag.resources import Resources
 
-SURE = 0.9
-"""Probability from which the first hit is taken without reading the others."""
+SURE = 0.6
+"""Probability from which the first hit is taken without reading the others: on the calibration set it is then always
+the right one, and three of four questions are settled so."""
 NEARLY = 0.85
 """A second passage is read when its probability is at least this share of the best one's, and ..."""
 SECOND = 0.6
@@ -36,9 +37,12 @@ class Judged:
 
 
 def judge(question: str, hits: Sequence[Hit], resources: Resources, cancel: threading.Event) -> list[Judged]:
-    """The hits that were judged, best first. Fewer than were given when the first one settled it."""
+    """The hits that were judged, best first. Fewer than were given when the first one settled it.
+
+    It can't when the question names what other papers contain too: it may be about both.
+    """
     first = _answerable(question, hits[:1], resources, cancel)
-    if first and first[0].probability >= SURE:
+    if first and first[0].probability >= SURE and not any(hit.named for hit in hits[1:]):
         return first
     rest = _answerable(question, hits[1:], resources, cancel)
     return sorted(first + rest, key=lambda j: -j.probability)

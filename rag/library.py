@@ -97,6 +97,8 @@ class Library:
 
     def close(self) -> None:
         """Close files. Models stay open as long as their source is shared; closing twice is fine."""
+        if "_vectors" in self.__dict__:  # opened at first use only
+            self._vectors.close()
         self._store.close()
 
     def __enter__(self) -> Self:

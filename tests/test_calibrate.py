@@ -357,7 +357,8 @@ def test_the_whole_road_refuses_at_each_of_its_three_places():
     others = [Collected("stranger", Road.ANSWER, False, candidate), Collected("list", Road.LIST, True, candidate)]
     worth = {"gate": 0.1, "nothing left": 0.9, "doubted": 0.9, "kept": 0.9, "stranger": 0.9}
     borne_out = {"gate": 0.9, "doubted": 0.4, "kept": 0.6, "stranger": 0.4}
-    assert whole_road([*answerable, *others], worth, borne_out, gate=0.2) == (0.25, 1.0)
+    assert whole_road([*answerable, *others], worth, borne_out, gate=0.2, threshold=0.5) == (0.25, 1.0)
+    assert whole_road([*answerable, *others], worth, borne_out, gate=0.2, threshold=0.4) == (0.5, 0.0)
 
 
 def collected_at_random(count):
@@ -377,7 +378,7 @@ def test_the_report_gives_rows_that_can_be_pasted():
     assert "ANSWERED: 80 decisions of 80 questions" in text
     assert "BELONGS: 0 decisions of 0 questions; too few to fit" in text
     assert "1 questions had no candidates and are left out: gone" in text
-    assert "class weight balanced: kept 0." in text
+    assert "From the question to the answer" in text
     pasted = [line for line in text.splitlines() if line.startswith('    "a-model"')]
     assert len(pasted) == 8
     row = eval("{" + pasted[4] + "}", {"Calibration": Calibration})["a-model"]
