@@ -32,6 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="the generator to fit for (default: the settings')")
     parser.add_argument("--signals", type=Path, metavar="SIGNALS.jsonl",
                         help="keep collected signals there (default: in the home folder, by model)")  # fmt: skip
+    parser.add_argument("--reuse", action="store_true",
+                        help="take signals that are there even when the program has changed since")  # fmt: skip
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     settings = ears.usual.settings
     cache = args.signals or settings.home / "calibration" / f"{Path(settings.model).name}.jsonl"
     with ears.usual, ears.lenient, output.progress("signals") as step:
-        collected = collect(questions, ears, cache, step)
+        collected = collect(questions, ears, cache, step, reuse=args.reuse)
     output.note(f"signals are kept in {cache}")
     output.text(report(collected, ears.listener.name))
     return 0

@@ -30,6 +30,8 @@ class Item:
     group: str
     positive: bool
     candidates: tuple[Signals, ...]
+    settles: bool = True
+    """Whether a sure first candidate settles it, as ``rag.judge`` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Fit:
 
 
 def _best_of(one: Collected) -> list[Item]:
-    return [Item(one.id, one.answerable, tuple(c.signals for c in one.candidates))]
+    return [Item(one.id, one.answerable, tuple(c.signals for c in one.candidates), one.settles)]
 
 
 def _written(one: Collected) -> list[Item]:
@@ -91,7 +93,9 @@ def probability(row: Calibration, item: Item) -> float:
 
 def _chosen(row: Calibration, item: Item) -> Signals:
     first = item.candidates[0]
-    return first if row.probability(first) >= SURE else max(item.candidates, key=row.probability)
+    if item.settles and row.probability(first) >= SURE:
+        return first
+    return max(item.candidates, key=row.probability)
 
 
 def fit(data: Sequence[Item], decision: Decision, weight: Weight = None) -> Calibration:

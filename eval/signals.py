@@ -64,6 +64,8 @@ class Collected:
     answerable: bool
     candidates: tuple[Candidate, ...]
     written: int | None = None
+    settles: bool = True
+    """Whether a sure first candidate settles the question: not when it names what another candidate contains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,16 @@ class Ears:
         return generator
 
 
-def collect(questions: Sequence[Question], ears: Ears, cache: Path, step: Step) -> list[Collected]:
-    """Signals of all questions; those that stand in ``cache`` from a run alike are not collected again."""
+def collect(
+    questions: Sequence[Question], ears: Ears, cache: Path, step: Step, *, reuse: bool = False
+) -> list[Collected]:
+    """Signals of all questions; those that stand in ``cache`` from a run alike are not collected again.
+
+    With ``reuse`` those of any run are taken, also when settings, papers or the program have changed since.
+    """
     run = run_key(ears.usual, without=NOT_INVOLVED)
     files.mend(cache)
-    known = {row.get("id"): row for _, row in files.rows(cache) if row.get("run") == run}
+    known = {row.get("id"): row for _, row in files.rows(cache) if reuse or row.get("run") == run}
     found = []
     for number, question in enumerate(questions):
         step(question.id, number, len(questions))
@@ -118,7 +125,8 @@ def _row(question: Question, ears: Ears) -> Row:
         for hit, known in zip(hits, signals, strict=True)
     ]
     fields = {"id": question.id, "road": road.value, "answerable": question.answerable}
-    return {**fields, "candidates": candidates, "written": written}
+    settles = not any(hit.named for hit in hits[1:])
+    return {**fields, "candidates": candidates, "written": written, "settles": settles}
 
 
 def _asked(question: Question, history: Sequence[Turn], library: Library) -> tuple[tuple[Hit, ...], Answer]:
@@ -172,6 +180,7 @@ def _collected(row: Row, question: Question, cache: Path) -> Collected:
         candidates = tuple(
             Candidate(Signals(**{name: c[name] for name in names}), bool(c["gold"])) for c in row["candidates"]
         )
-        return Collected(question.id, Road(row["road"]), question.answerable, candidates, row["written"])
+        road, settles = Road(row["road"]), row.get("settles", True)
+        return Collected(question.id, road, question.answerable, candidates, row["written"], settles)
     except (KeyError, TypeError, ValueError) as error:
         raise ReadError(f"{cache}: the line of {question.id} is damaged ({error!r}); remove the file") from error

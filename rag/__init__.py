@@ -1,7 +1,7 @@
 """Citebound's core: a library of papers that can be asked. Nothing is imported, opened or loaded before it is used.
 
-    from rag import ask, Library
-    print(ask("How many fewer tokens does BlitzRank require?"))
+from rag import ask, Library
+print(ask("How many fewer tokens does BlitzRank require?"))
 """
 
 from importlib import import_module

@@ -93,10 +93,10 @@ _REFUSES = re.compile(
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 CALIBRATIONS: Mapping[Decision, Mapping[str, Calibration]] = {
-    Decision.ANSWERABLE: {DEFAULT_MODEL: Calibration(-1.1, {"yes": 1.3, "strange": -0.7})},
-    Decision.ANSWERED: {DEFAULT_MODEL: Calibration(-3.0, {"yes": 1.4, "strange": -0.7, "claim": 1.6})},
+    Decision.ANSWERABLE: {DEFAULT_MODEL: Calibration(-1.919, {"yes": 2.324, "strange": -2.355})},
+    Decision.ANSWERED: {DEFAULT_MODEL: Calibration(-2.894, {"yes": 1.901, "strange": -1.942, "claim": 1.066})},
     Decision.BELONGS: {
-        DEFAULT_MODEL: Calibration(-5.0, {"yes": 0.7, "similarity": 3.0, "overlap": 2.0, "margin": 2.0})
+        DEFAULT_MODEL: Calibration(-6.765, {"yes": 0.6036, "similarity": 1.83, "overlap": 6.886, "margin": 3.03})
     },
 }
 

@@ -23,11 +23,12 @@ def name_key(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a paper is found by: terms of its title, of each passage, and the keys of the names in it."""
+    """What a paper is found by: terms of its title, of each passage, the keys of the names in it, and its own."""
 
     title: tuple[str, ...]
     bodies: tuple[tuple[str, ...], ...]
     names: frozenset[str]
+    own: str
 
     def save_paper(self, connection: sqlite3.Connection, num: int) -> None:
         """Count the paper's terms in the vocabulary and note its names."""
@@ -38,7 +39,8 @@ class Words:
             [(term, term[::-1]) for term in sorted(terms)],
         )
         connection.executemany(
-            "INSERT INTO names (key, paper) VALUES (?, ?)", [(key, num) for key in sorted(self.names)]
+            "INSERT INTO names (key, paper, own) VALUES (?, ?, ?)",
+            [(key, num, key == self.own) for key in sorted(self.names)],
         )
 
     def save_passage(self, connection: sqlite3.Connection, num: int, position: int) -> None:
@@ -51,9 +53,10 @@ class Words:
 
 def words_of(paper: Paper, passages: Sequence[Passage]) -> Words:
     """The words of a paper, by passage."""
-    names = names_in(f"{paper.title}\n\n{paper.text}") | {own_name(paper.text)}
-    keys = frozenset(key for key in map(name_key, names) if len(key) > 1)
-    return Words(tuple(search_terms(paper.title)), tuple(tuple(search_terms(p.text)) for p in passages), keys)
+    own = name_key(own_name(paper.text))
+    names = {own, *map(name_key, names_in(f"{paper.title}\n\n{paper.text}"))}
+    keys = frozenset(key for key in names if len(key) > 1)
+    return Words(tuple(search_terms(paper.title)), tuple(tuple(search_terms(p.text)) for p in passages), keys, own)
 
 
 class Lexicon:
@@ -94,12 +97,20 @@ class Lexicon:
 
     def named(self, keys: Iterable[str], limit: int) -> dict[str, list[str]]:
         """For each name key, the papers that mention it (ids, at most ``limit`` + 1 of them)."""
+        return self._papers_by_name(keys, "", limit + 1)
+
+    def owners(self, keys: Iterable[str], limit: int) -> dict[str, list[str]]:
+        """For each name key, the papers that call their own method so (ids, at most ``limit`` of them)."""
+        return self._papers_by_name(keys, "AND own = 1", limit)
+
+    def _papers_by_name(self, keys: Iterable[str], condition: str, limit: int) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for key in dict.fromkeys(keys):
             rows = self._database.all(
-                "SELECT papers.id FROM names JOIN papers ON papers.num = names.paper WHERE key = ? AND indexed = 1 "
-                "ORDER BY papers.num LIMIT ?",
-                (key, limit + 1),
+                # CROSS JOIN: names first; SQLite would go through all papers in order.
+                "SELECT papers.id FROM names CROSS JOIN papers ON papers.num = names.paper "
+                f"WHERE key = ? {condition} AND indexed = 1 ORDER BY names.paper LIMIT ?",
+                (key, limit),
             )
             if rows:
                 found[key] = [str(row[0]) for row in rows]

@@ -6,6 +6,7 @@ Words that no paper has are matched to ones that differ by a slip of the finger.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,13 +31,15 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as the library's words. ``named``: ids of papers with a name from it that few have.
+    """A question as the library's words.
 
-    ``perhaps_named``: the same for names that differ by a slip.
+    ``named``: ids of papers with a name from it that few have; ``owners``: of papers that call their own method so;
+    ``perhaps_named``: of papers with a name that differs by a slip.
     """
 
     units: tuple[Unit, ...]
     named: frozenset[str]
+    owners: frozenset[str]
     perhaps_named: frozenset[str]
 
     @property
@@ -65,7 +68,9 @@ def understand(question: str, lexicon: Lexicon, papers: int) -> Query:
     ) | lexicon.frequencies(stem(pair) for pair in pairs if pair)
     spelt = {name_key(name) for name in names_in(question)}
     few_papers = few(papers)
-    names = _named(parts, pairs, lexicon, known, spelt, few_papers)
+    keys = _name_keys(parts, pairs, known, spelt, few_papers)
+    names = {key: ids for key, ids in lexicon.named(keys, few_papers).items() if len(ids) <= few_papers}
+    owners = lexicon.owners(keys, few_papers)
     units: list[Unit] = []
     guesses: set[str] = set()
     wide = any(chunk.wide and any(part in known for part in chunk.parts) for chunk in parts)
@@ -75,8 +80,13 @@ def understand(question: str, lexicon: Lexicon, papers: int) -> Query:
             # In a library without a word of Chinese, a Chinese question is judged by its names alone.
             units += [_unit(((part,),), known, papers) for part in chunk.parts if wide and not is_stop(part)]
             continue
-        named_pairs = [pair for pair in beside if name_key(pair) in names]
-        if all(map(is_stop, chunk.parts)) and not named_pairs and chunk.whole not in names:
+        named_pairs = [pair for pair in beside if name_key(pair) in names or name_key(pair) in owners]
+        if (
+            all(map(is_stop, chunk.parts))
+            and not named_pairs
+            and chunk.whole not in names
+            and chunk.whole not in owners
+        ):
             continue
         forms = [tuple(map(stem, chunk.parts)), *((stem(term),) for term in chunk.joined)]
         # Written as one only where that is a name, or where the word alone is nothing: else the words say it already.
@@ -92,9 +102,14 @@ def understand(question: str, lexicon: Lexicon, papers: int) -> Query:
     perhaps = lexicon.named(sorted(guesses), few_papers)
     return Query(
         tuple(dict.fromkeys(units)),
-        frozenset(paper for ids in names.values() for paper in ids),
-        frozenset(paper for ids in perhaps.values() if len(ids) <= few_papers for paper in ids),
+        _all(names.values()),
+        _all(owners.values()),
+        _all(ids for ids in perhaps.values() if len(ids) <= few_papers),
     )
+
+
+def _all(groups: Iterable[list[str]]) -> frozenset[str]:
+    return frozenset(paper for ids in groups for paper in ids)
 
 
 def _pair(left: Chunk, right: Chunk) -> str:
@@ -113,17 +128,23 @@ def _is_known(unit: Unit, known: dict[str, int]) -> bool:
     return any(all(term in known for term in form) for form in unit.forms)
 
 
-def _named(
-    parts: list[Chunk], pairs: list[str], lexicon: Lexicon, known: dict[str, int], spelt: set[str], few_papers: int
-) -> dict[str, list[str]]:
-    """Names of the question, by key, that few papers have."""
-    keys = [chunk.whole for chunk in parts] + [key for chunk in parts for key in chunk.joined] + pairs
-    keys = [
-        key for key in map(name_key, keys) if len(key) > 1 and not key.isdigit() and (key in spelt or not is_stop(key))
+def _name_keys(
+    parts: list[Chunk], pairs: list[str], known: dict[str, int], spelt: set[str], few_papers: int
+) -> list[str]:
+    """What in a question may be a name.
+
+    "magic" is the name MAGIC unless many papers have the word: then it must be spelt as a name.
+    """
+    keys = [name_key(one) for chunk in parts for one in (chunk.whole, *chunk.joined)] + [
+        name_key(pair) for pair in pairs
     ]
-    found = {key: ids for key, ids in lexicon.named(keys, few_papers).items() if len(ids) <= few_papers}
-    # "magic" is the name MAGIC unless many papers have the word: then it must be spelt as a name.
-    return {key: ids for key, ids in found.items() if key in spelt or known.get(stem(key), 0) <= few_papers}
+    return [
+        key
+        for key in dict.fromkeys(keys)
+        if len(key) > 1
+        and not key.isdigit()
+        and (key in spelt or (not is_stop(key) and known.get(stem(key), 0) <= few_papers))
+    ]
 
 
 def _slips(word: str, lexicon: Lexicon) -> dict[str, int]:

@@ -35,6 +35,7 @@ class Weights:
     dense: float = 1.0
     lexical: float = 0.5
     name: float = 0.1
+    own: float = 0.2
     slip: float = 0.05
     pool: int = 60
 
@@ -59,7 +60,7 @@ def retrieve(
     probes = _probes(question, embedder)
     dense = _merged(vectors.nearest(probe, pool) for probe in probes)
     lexical = dict(store.lexicon.full_text(query.terms, pool))
-    names = sorted(query.named | query.perhaps_named)
+    names = sorted(query.named | query.owners | query.perhaps_named)
     ids = list(dict.fromkeys([*dense, *lexical, *(p.id for paper in names for p in store.passages_of(paper))]))
     return _hits(store.passages(ids), _similarities(store, ids, probes, dense), lexical, query, weights, k)
 
@@ -123,6 +124,7 @@ def _hits(
             weights.dense * similarities.get(one, 0.0)
             + weights.lexical * lexical.get(one, 0.0) / top
             + weights.name * (paper in query.named)
+            + weights.own * (paper in query.owners)
             + weights.slip * (paper in query.perhaps_named)
         )
 

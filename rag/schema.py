@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rag.errors import DiskFullError, LibraryDamagedError, LibraryError, LibraryLockedError, LibraryMissingError
 
-VERSION = 1
+VERSION = 2
 FILE_NAME = "library.db"
 
 TABLES = (
@@ -41,8 +41,11 @@ TABLES = (
     "CREATE TABLE words (term TEXT PRIMARY KEY, papers INTEGER NOT NULL, backwards TEXT NOT NULL) WITHOUT ROWID",
     "CREATE INDEX words_backwards ON words (backwards)",
     """CREATE TABLE names (
-        key TEXT NOT NULL, paper INTEGER NOT NULL REFERENCES papers (num), PRIMARY KEY (key, paper)
+        key TEXT NOT NULL, paper INTEGER NOT NULL REFERENCES papers (num),
+        own INTEGER NOT NULL,  -- 1 when it is what the paper calls its own method
+        PRIMARY KEY (key, paper)
     ) WITHOUT ROWID""",
+    "CREATE INDEX names_own ON names (key, paper) WHERE own = 1",
     f"PRAGMA user_version = {VERSION}",
 )
 
@@ -78,6 +81,11 @@ def _prepare(connection: sqlite3.Connection, folder: Path, create: bool) -> None
         raise LibraryError(
             f"the library at {folder} was written by a newer Citebound (format {version}, this one reads {VERSION}): "
             "upgrade with pip install -U citebound"
+        )
+    if 0 < version < VERSION:
+        raise LibraryError(
+            f"the library at {folder} was written by an older Citebound (format {version}, this one reads {VERSION}): "
+            f"move it away and add your files again (citebound add --library {folder} FILE)"
         )
     if version == 0:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

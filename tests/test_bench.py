@@ -15,8 +15,10 @@ from eval.bench import CHECKS, Check
 from eval.datasets import Gold, Question
 from models.fakes import FakeGenerator
 from models.protocols import Prompt
+from rag.abstain import Signals
 from rag.domain import Hit, Paper, Passage, Span
 from rag.errors import CiteboundError, ReadError
+from rag.judge import Judged
 from rag.output import Output
 from rag.settings import load_settings
 
@@ -122,10 +124,12 @@ PAPERS = [
 ]
 
 
-def library(judgements, found=4):
+def library(*judged, found=4):
     hits = [Hit(Passage(p.id, p.id, Span(0, len(p.text)), p.text), p, 1.0, 0.5, 0.5) for p in PAPERS[:found]]
+    generator = Generator()
+    generator.judged = judged
     return SimpleNamespace(
-        generator=Generator(judgements=judgements), settings=load_settings(home="/nonexistent"),
+        generator=generator, settings=load_settings(home="/nonexistent"),
         search=lambda _question, k=5: hits[:k], paper=lambda _id: None,
     )  # fmt: skip
 
@@ -133,21 +137,33 @@ def library(judgements, found=4):
 QUESTION = Question("q", "fact", ("How many things does Foo do?",), True, ("\\b0\\b",), (Gold("Foo"),))
 
 
+@pytest.fixture
+def plainly(monkeypatch):
+    """Each library's ``judged`` are the probabilities of its hits, best first, whatever rows are in force."""
+
+    def judge(_question, hits, resources, _cancel):
+        return [Judged(hit, Signals(p), p) for hit, p in zip(hits, resources.generator.judged, strict=False)]
+
+    monkeypatch.setattr(comparison, "judge", judge)
+
+
+@pytest.mark.usefixtures("plainly")
 def test_a_case_has_three_passages_and_those_judged_best():
-    sure = comparison.case(QUESTION, library({"state the answer": 0.99}))
+    sure = comparison.case(QUESTION, library(0.99, 0.1))
     assert [len(p.passages) for p in (sure.three, sure.read, sure.one)] == [3, 1, 1]
     assert sure.one == sure.read
     assert "Foo does 0 things" in sure.one.passages[0]
-    torn = comparison.case(QUESTION, library({"state the answer": 0.8}))
+    torn = comparison.case(QUESTION, library(0.8, 0.8))
     assert [len(p.passages) for p in (torn.three, torn.read, torn.one)] == [3, 2, 1]
     assert {p.question for p in (torn.three, torn.read, torn.one)} == {sure.three.question}
     assert torn.three.system == torn.one.system
     with pytest.raises(CiteboundError, match="nothing is found for q"):
-        comparison.case(QUESTION, library({}, found=0))
+        comparison.case(QUESTION, library(found=0))
 
 
+@pytest.mark.usefixtures("plainly")
 def test_marks_count_right_drafts_and_first_words_are_of_one_passage():
-    cases = [comparison.case(QUESTION, library({"state the answer": yes})) for yes in (0.99, 0.8)]
+    cases = [comparison.case(QUESTION, library(*yes)) for yes in ((0.99, 0.1), (0.8, 0.8))]
     right, wrong = Generator("plain", answers={"How many": "It does 0."}), Generator(answers={"How many": "It does 1."})
     both = comparison.Both(right, wrong, 20, lambda *_: None)
     three = comparison.three_passages(cases, both)
@@ -164,8 +180,9 @@ def test_marks_count_right_drafts_and_first_words_are_of_one_passage():
     assert [len(p.passages) for p in right.prompts if p.passages][-3:] == [1, 2, 1]
 
 
+@pytest.mark.usefixtures("plainly")
 def test_the_long_prompt_is_over_the_best_passage():
-    one = comparison.case(QUESTION, library({"state the answer": 0.99}))
+    one = comparison.case(QUESTION, library(0.99, 0.1))
     assert comparison.at_length(one).passages == one.one.passages
     assert "at length" in comparison.at_length(one).question
 

@@ -132,6 +132,15 @@ def test_signals_are_those_of_every_candidate_also_when_the_first_settled_it(tmp
     ]  # fmt: skip
     assert [c.signals.claim for c in found.candidates] == [0.75, 0.5, 0.5]
     assert [c.signals.strange for c in found.candidates] == [0, 1, 1]
+    assert found.settles
+
+
+def test_a_question_that_names_what_another_candidate_contains_is_not_settled_by_the_first(
+    tmp_path, listened, monkeypatch
+):
+    monkeypatch.setattr(Library, "search", lambda _self, _q, k=5: [hit(p) for p in ("KITEWING", "OARFISH")][:k])
+    ears, _ = listened({"state the answer": 0.999})
+    assert not signals_of(STROKES, ears, tmp_path).settles
 
 
 def test_nothing_is_refused_on_the_way_so_every_draft_has_its_judgement(tmp_path, listened):
@@ -188,6 +197,8 @@ def test_collected_signals_are_kept_until_something_they_depend_on_changes(tmp_p
     assert len(list(rows(cache))) == 3
     other, _ = listened({"state the answer": 0.7}, candidates=2)
     assert len(collect([STROKES], other, cache, quiet)[0].candidates) == 2
+    third, _ = listened({"state the answer": 0.7}, candidates=1)
+    assert len(collect([STROKES], third, cache, quiet, reuse=True)[0].candidates) == 2
 
 
 def test_a_damaged_line_of_signals_is_told(tmp_path, listened):
@@ -217,6 +228,12 @@ def test_a_listener_is_needed_and_passes_everything_on(tmp_path):
 
 
 # --- fitting
+
+
+@pytest.fixture(autouse=True)
+def sure(monkeypatch):
+    """The figures below are made for this one."""
+    monkeypatch.setattr(fit, "SURE", 0.9)
 
 
 def drawn(count, seed=3):
@@ -258,6 +275,7 @@ def test_the_best_candidate_counts_unless_the_first_is_sure():
     low, high, sure = map(Signals, (0.2, 0.97, 0.91))
     assert probability(row, Item("a", True, (low, high))) == pytest.approx(0.97)
     assert probability(row, Item("a", True, (sure, high))) == pytest.approx(0.91)
+    assert probability(row, Item("a", True, (sure, high), settles=False)) == pytest.approx(0.97)
 
 
 def test_fitting_chooses_the_best_candidate_by_the_row_that_it_fits():

@@ -262,3 +262,16 @@ def test_exam(tmp_path):
     assert (found == 0).mean() >= 0.95
     assert (found < 3).mean() >= 0.99
     library.close()
+
+
+def test_the_paper_that_is_called_so_comes_before_those_that_speak_of_it(tmp_path):
+    library = make(
+        tmp_path,
+        "We compare FooNet with other networks on nine data sets. FooNet is fast, and FooNet is small.",
+        "Networks are slow in practice and costly. We propose FooNet, a network for bars and rows of things.",
+        *(f"Our study number {n} is about other things that come in heaps and not in rows." for n in range(9)),
+    )
+    hits = library.find("What is foonet?", 2)
+    assert [hit.paper.label for hit in hits] == ["FooNet", "We compare FooNet with other networks on nine data…"]
+    assert all(hit.named for hit in hits)
+    library.close()

@@ -306,3 +306,20 @@ def test_threads(store):
         job.result()
     assert {one.id for one in store.papers()} == {one.id for one in papers}
     assert store.lexicon.frequencies(["abstract"])["abstract"] == 60
+
+
+def test_older_format(store):
+    store.close()
+    with sqlite3.connect(store.path) as other:
+        other.execute("PRAGMA user_version = 1")
+    other.close()
+    with pytest.raises(LibraryError, match="older Citebound") as caught:
+        Store(store.folder)
+    one_line(caught.value, store.folder)
+
+
+def test_owners(store):
+    other = paper("We compare FooNet with BarNet, and find that FooNet is better. FooNet is old.")
+    fill(store, FOO, other)
+    assert store.lexicon.named(["foonet"], 5) == {"foonet": [FOO.id, other.id]}
+    assert store.lexicon.owners(["foonet", "barnet"], 5) == {"foonet": [FOO.id]}
