@@ -81,7 +81,6 @@ class LlamaGenerator:
 
     def stream(self, request: Request) -> Iterator[str]:
         """Yield pieces of the greedy answer; see ``Generator.stream``."""
-
         left = threading.Event()  # ours: the request's own event may be shared with what comes after it
 
         def produce(emit: Callable[[str], None]) -> None:

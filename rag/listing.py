@@ -12,7 +12,8 @@ from rag.answering import Bound, Numbering
 from rag.attribute import Source, sources_of
 from rag.domain import Hit, Sentence, Support
 from rag.judge import Judged
-from rag.text import plain, stems
+from rag.naming import labelled
+from rag.text import stems
 
 
 def one_per_paper(hits: Sequence[Hit]) -> list[Hit]:
@@ -27,7 +28,7 @@ def bind_list(question: str, members: Sequence[Judged]) -> Bound:
         source = _fitting(question, sources_of([(member.hit.paper, member.hit.passage)]))
         number = numbering.number(source)
         reason = f"judged to belong with probability {member.probability:.2f}"
-        items.append(Sentence(_item(member.hit.paper.label, source.quote), (number,), Support.SUPPORTED, reason))
+        items.append(Sentence(labelled(member.hit.paper.label, source.quote), (number,), Support.SUPPORTED, reason))
     return Bound(tuple(items), numbering.citations, ())
 
 
@@ -35,8 +36,3 @@ def _fitting(question: str, sources: Sequence[Source]) -> Source:
     """The sentence that shares most with the question; the earliest of equals (abstracts open with their topic)."""
     asked = set(stems(question))
     return max(sources, key=lambda s: (len(asked & s.terms), -s.span.start))
-
-
-def _item(label: str, quote: str) -> str:
-    """Label and evidence; the evidence alone when the label is nothing but its first words."""
-    return quote if plain(quote).startswith(label.rstrip("….")) else f"{label}: {quote}"

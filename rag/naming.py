@@ -8,7 +8,7 @@ from rag.own_name import own_name
 from rag.spelling import ACRONYM, is_name_like
 from rag.text import plain
 
-__all__ = ["first_words", "is_name_like", "label_of", "missing_names", "names_in", "own_name"]
+__all__ = ["first_words", "is_name_like", "label_of", "labelled", "missing_names", "names_in", "own_name"]
 
 _LABEL_WORDS = 9
 _LABEL_WIDE = 24  # characters of a label in Chinese
@@ -67,6 +67,11 @@ def _compound_known(name: str, claim: str, text: str) -> bool:
 def label_of(text: str, title: str = "") -> str:
     """What to call a paper: its title, else the name of its method, else its first words (with … when cut)."""
     return plain(title) or own_name(text) or first_words(text)
+
+
+def labelled(label: str, text: str) -> str:
+    """Label and text; the text alone when the label is nothing but its first words."""
+    return text if plain(text).startswith(label.rstrip("….")) else f"{label}: {text}"
 
 
 def first_words(text: str) -> str:

@@ -25,6 +25,8 @@ from rag.resources import Resources
 REFUSAL = "The abstracts don't say."
 NEAREST = 3
 REWRITE_TOKENS = 80
+LOW_CLAIM = 0.2
+"""About the least that the model says of a draft that passed verification."""
 WORTH_WRITING = 0.4
 """Share of the strictness below which nothing is written: above it the draft itself gets its say."""
 
@@ -122,13 +124,20 @@ def _concluded(job: _Job, hits: Sequence[Hit], read: Sequence[Judged], draft: st
     if not bound.sentences:
         job.clock.mark("verify")
         return job.abstain(_nearest_words(hits), hits, 0.0, bound)
-    borne_out = calibration(Decision.ANSWERED, job.resources.generator.name)
-    said = claims(" ".join(sentence.text for sentence in bound.sentences))
-    confidence = borne_out.probability(replace(read[0].signals, claim=said))
+    confidence = _confidence(job, read[0], bound, claims)
     job.clock.mark("verify")
     if confidence < job.resources.settings.strictness:
         return job.abstain(_nearest_words(hits), hits, confidence, _all_dropped(bound))
     return job.finish(bound, confidence=confidence, nearest=tuple(one_per_paper(hits)[:NEAREST]))
+
+
+def _confidence(job: _Job, best: Judged, bound: Bound, claims: _ClaimJudge) -> float:
+    """Probability that the draft answers the question; the model isn't asked for a judgement that can't change it."""
+    row = calibration(Decision.ANSWERED, job.resources.generator.name)
+    if row.probability(replace(best.signals, claim=LOW_CLAIM)) >= job.resources.settings.strictness:
+        return row.probability(best.signals)
+    said = claims(" ".join(sentence.text for sentence in bound.sentences))
+    return row.probability(replace(best.signals, claim=said))
 
 
 def _all_dropped(bound: Bound) -> Bound:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rag.domain import Answer, Citation, Hit, Support
+from rag.naming import labelled
 from rag.text import plain
 
 QUOTE_LENGTH = 240
@@ -46,7 +47,7 @@ def _nearest(answer: Answer) -> str:
 
 
 def _nearest_line(hit: Hit) -> str:
-    return f"{hit.paper.label}: {short(plain(hit.paper.text), 160)}"
+    return labelled(hit.paper.label, short(plain(hit.paper.text), 160))
 
 
 def _dropped(answer: Answer) -> str:

@@ -31,7 +31,7 @@ def test_source_sentences_have_exact_spans_of_the_paper():
     start = TEXT.index("OARFISH needs")
     paper, passage = material(start=start)
     sources = sources_of([(paper, passage)])
-    assert [s.quote for s in sources][0].startswith("OARFISH needs 42")
+    assert next(s.quote for s in sources).startswith("OARFISH needs 42")
     assert all(paper.text[s.span.start : s.span.end] == s.quote for s in sources)
 
 

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
+from models.catalog import resolve
 from models.errors import GeneratorDiedError, ModelDamagedError, ModelMissingError, PromptTooLongError
 from models.generator import GeneratorArgs, LlamaGenerator
 from models.passage_cache import PassageCache
 from models.protocols import Prompt, Request
 from models.weights import path_of
-from models.catalog import resolve
 from rag.settings import load_settings
 
 SYSTEM = "You answer questions about research papers from their abstracts."

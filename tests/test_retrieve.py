@@ -271,7 +271,7 @@ def test_the_paper_that_is_called_so_comes_before_those_that_speak_of_it(tmp_pat
         "Networks are slow in practice and costly. We propose FooNet, a network for bars and rows of things.",
         *(f"Our study number {n} is about other things that come in heaps and not in rows." for n in range(9)),
     )
-    hits = library.find("What is foonet?", 2)
+    hits = library.find("What is foonet?", 2, None)
     assert [hit.paper.label for hit in hits] == ["FooNet", "We compare FooNet with other networks on nine data…"]
     assert all(hit.named for hit in hits)
     library.close()

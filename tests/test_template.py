@@ -10,7 +10,7 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 NO_SYSTEM = (
-    "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
     "<start>{{ message['role'] }}\n{{ message['content'] | trim }}<end>\n{% endfor %}<start>model\n"
 )
 DROPS_SYSTEM = "{% for m in messages if m['role'] == 'user' %}[INST] {{ m['content'] }} [/INST]{% endfor %}"
