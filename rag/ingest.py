@@ -80,7 +80,9 @@ def add_files(
         _check_embedder(store, embedder, passage_tokens)
         cut = _Cutter(embedder, store.passage_tokens)
         resumed = _finish(store, vectors, cut, tell)
-        fresh, unchanged, duplicates = _sorted_out(papers, store.known(paper.id for paper in papers))
+        finished = set(resumed)
+        others = [paper for paper in papers if paper.id not in finished]
+        fresh, unchanged, duplicates = _sorted_out(others, store.known(paper.id for paper in others))
         done = 0
         for batch in _batches(fresh):
             tell("adding papers", done, len(fresh))

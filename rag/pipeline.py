@@ -134,7 +134,9 @@ def _concluded(job: _Job, hits: Sequence[Hit], read: Sequence[Judged], draft: st
 def _confidence(job: _Job, best: Judged, bound: Bound, claims: _ClaimJudge) -> float:
     """Probability that the draft answers the question; the model isn't asked for a judgement that can't change it."""
     row = calibration(Decision.ANSWERED, job.resources.generator.name)
-    if row.probability(replace(best.signals, claim=LOW_CLAIM)) >= job.resources.settings.strictness:
+    # At strictness 0 nothing is refused, and every judgement is made: that is how calibration collects them.
+    strictness = job.resources.settings.strictness
+    if 0 < strictness <= row.probability(replace(best.signals, claim=LOW_CLAIM)):
         return row.probability(best.signals)
     said = claims(" ".join(sentence.text for sentence in bound.sentences))
     return row.probability(replace(best.signals, claim=said))

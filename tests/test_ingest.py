@@ -329,6 +329,7 @@ def test_killed(tmp_path, kill):
     assert library.finds_itself()
     report = library.add(*SAMPLE)
     assert len(report.added) + len(report.resumed) == 57 - seen
+    assert len(report.unchanged) == seen
     assert library.store.count() == 57
     assert library.store.count_pending() == 0
     assert library.finds_itself()

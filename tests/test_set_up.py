@@ -50,7 +50,7 @@ def test_every_direct_dependency_is_pinned_with_a_reason(modules):
 
 
 def test_pulling_weights_imports_only_what_is_installed_by_then(modules):
-    code = "import sys, rag.cli, models.pull, models.hub, models.wheels; print(*sys.modules)"
+    code = "import sys, rag.cli, rag.settings, models.pull, models.hub, models.wheels; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     of_module = importlib.metadata.packages_distributions()
     distributions = {d for m in loaded.stdout.split() for d in of_module.get(m, [])} - {
