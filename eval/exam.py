@@ -154,7 +154,7 @@ def _asked(question: Question, library: Library) -> Row:
 
 def turn_of(answer: Answer) -> Turn:
     """An answer as an earlier exchange of the conversation."""
-    return Turn(answer.question, answer.text, tuple(paper.id for paper in answer.papers))
+    return Turn(answer.asked, answer.text, tuple(paper.id for paper in answer.papers))
 
 
 def graded_rows(questions: Sequence[Question], rows: Mapping[str, Row]) -> list[Graded]:

@@ -76,3 +76,7 @@ class Listening:
     def embedder(self) -> Embedder:
         """As the source says."""
         return self._models.embedder()
+
+    def close(self) -> None:
+        """As the source does."""
+        self._models.close()

@@ -48,4 +48,4 @@ class TextTooLongError(ModelError):
 
 
 class GeneratorDiedError(ModelError):
-    """The model's thread stopped on an unexpected fault; the generator must be opened again."""
+    """The model stopped on an unexpected fault, or was closed. After a fault the next question is served again."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.errors import GeneratorDiedError
+from models.errors import ChatTemplateError, GeneratorDiedError
 from models.llama import ContextSize, Llama, Logits, Row, physical_cores, runtime
 from models.passage_cache import PassageCache
 from models.protocols import Prompt, Request
@@ -46,10 +46,11 @@ class LlamaGenerator:
     def __init__(self, args: GeneratorArgs, cache: PassageCache | None) -> None:
         self._name = args.name
         self._worker = Worker("citebound-model")
+        self._llama: Llama
         try:
             self._worker.call(lambda: self._open(args, cache))
         except BaseException:
-            self._worker.close()
+            self._worker.close(self._free)
             raise
 
     def _open(self, args: GeneratorArgs, cache: PassageCache | None) -> None:
@@ -60,7 +61,11 @@ class LlamaGenerator:
         )
         movable = cache if self._llama.can_shift() else None
         self._slots = Slots(self._llama, movable, args.fingerprint, f"{runtime().__version__}/f16")
-        self._yes, self._no = (self._first_tokens(words) for words in (YES, NO))
+        yes, no = (self._first_tokens(words) for words in (YES, NO))
+        # Some tokenizers give " yes" and " no" the same first token, a blank: it says nothing.
+        self._yes, self._no = sorted(yes - no), sorted(no - yes)
+        if not self._yes or not self._no:
+            raise ChatTemplateError(f"{args.name} has no tokens of its own for yes and no; use another model")
         self._frame = lru_cache(maxsize=16)(self._cut_frame)
         # Abstracts are tokenized once; a tail changes with each question and isn't worth keeping.
         self._plain_tokens = lru_cache(maxsize=2048)(lambda text: tuple(self._llama.tokenize(text, special=False)))
@@ -77,6 +82,8 @@ class LlamaGenerator:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text; answered at once, also while the model is busy (tokenizing touches no context)."""
+        if self._worker.closed:
+            raise GeneratorDiedError("the model was closed; open the library again")
         return len(self._llama.tokenize(text, special=False))
 
     def stream(self, request: Request) -> Iterator[str]:
@@ -114,9 +121,11 @@ class LlamaGenerator:
 
     def close(self) -> None:
         """Free the model."""
-        if not self._worker.closed:
-            self._worker.submit(self._llama.close)
-            self._worker.close()
+        self._worker.close(self._free)
+
+    def _free(self) -> None:
+        if "_llama" in self.__dict__:  # it may have failed to open
+            self._llama.close()
 
     # --- on the model's thread
 
@@ -177,6 +186,8 @@ class LlamaGenerator:
 
         def run() -> None:
             for tokens in (self._tokens(p, 0) for p in prompts):
+                if cancel.is_set():  # loading alone may read passages for seconds
+                    break
                 held = sum(s.end for s in slots)
                 if len(slots) == self._slots.count or held + tokens.length > self._llama.size.tokens // 2:
                     flush()
@@ -217,5 +228,5 @@ class LlamaGenerator:
             raise GeneratorDiedError(f"the chat template of {self._name} gives an empty prompt; use another model")
         return tuple(before), tuple(self._llama.tokenize(frame.after, special=True))
 
-    def _first_tokens(self, words: Sequence[str]) -> list[int]:
-        return sorted({self._llama.tokenize(word, special=False)[0] for word in words if len(word.strip()) > 0})
+    def _first_tokens(self, words: Sequence[str]) -> set[int]:
+        return {self._llama.tokenize(word, special=False)[0] for word in words}

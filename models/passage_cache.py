@@ -109,7 +109,11 @@ class PassageCache:
 
     def disk_bytes(self) -> int:
         """Bytes on disk now."""
-        return sum(path.stat().st_size for path in self._files())
+        total = 0
+        for path in self._files():
+            with contextlib.suppress(FileNotFoundError):  # another process is making room
+                total += path.stat().st_size
+        return total
 
     # --- memory
 
@@ -147,7 +151,8 @@ class PassageCache:
         if payload is None:
             self.counts.damaged += 1
             LOG.warning("the passage cache's entry %s is damaged; computing it again", path.name)
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a read-only cache: it will be found damaged again, no worse
+                path.unlink(missing_ok=True)
             self._disk_size = None
             return None
         with contextlib.suppress(OSError):  # a read-only cache still serves; only its order of leaving suffers

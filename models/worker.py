@@ -29,6 +29,7 @@ class Worker:
     def __init__(self, name: str) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._closed = False
+        self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -47,8 +48,6 @@ class Worker:
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         """Queue a function; its future holds result or error. Unexpected errors become GeneratorDiedError."""
-        if self._closed:
-            raise GeneratorDiedError("the model was closed; open the library again")
         future: Future[T] = Future()
 
         def job() -> None:
@@ -59,7 +58,10 @@ class Worker:
             except BaseException as error:  # noqa: BLE001 - handed to whoever waits, never swallowed
                 future.set_exception(_known(error))
 
-        self._jobs.put(job)
+        with self._closing:  # a job must not land behind the end of the queue
+            if self._closed:
+                raise GeneratorDiedError("the model was closed; open the library again")
+            self._jobs.put(job)
         return future
 
     def stream(self, produce: Callable[[Callable[[T], None]], None]) -> Iterator[T]:
@@ -72,13 +74,16 @@ class Worker:
         if item.error is not None:
             raise item.error
 
-    def close(self) -> None:
-        """Let queued functions finish, then end the thread. Closing twice is fine."""
-        if not self._closed:
-            self._closed = True
-            self._jobs.put(None)
-            if threading.current_thread() is not self._thread:
-                self._thread.join()
+    def close(self, last: Callable[[], None] | None = None) -> None:
+        """Let queued functions finish, then ``last``, then end the thread. Closing twice is fine."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                if last is not None:
+                    self._jobs.put(last)
+                self._jobs.put(None)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
 
 
 def _known(error: BaseException) -> BaseException:

@@ -15,7 +15,7 @@ from rag.attribute import Source, attribute, sources_of
 from rag.domain import Citation, Paper, Passage, Sentence, Span, Support
 from rag.prompt import ClaimJudge
 from rag.text import plain, sentences
-from rag.verify import verify
+from rag.verify import Verdict, verify
 
 _REPORTING = re.compile(
     r"^(?:the|this) (?:passage|abstract|paper|text)s? (?:also |explicitly )?"
@@ -64,22 +64,30 @@ def bind(
     # A number in brackets that no abstract contains is the model playing at citing; the real ones are added below.
     parts = split_draft(_MARK.sub(lambda m: m[0] if m[0].strip() in text else "", draft))
     for position, part in enumerate(parts):
-        if not whole and position == len(parts) - 1 and len(parts) > 1 and part[-1] not in ".!?。！？":
+        torn = not whole and position == len(parts) - 1 and part[-1] not in ".!?。！？"
+        if torn and len(parts) > 1:
             dropped.append(Sentence(part, (), Support.UNSUPPORTED, "cut off before its end"))
             continue
-        if refuses(part):
+        evidence = attribute(part, sources, question)
+        if refuses(part) and not any(refuses(source.quote) for source in evidence.sources):
             dropped.append(Sentence(part, (), Support.UNSUPPORTED, "the model's own words for: it isn't stated"))
             continue
-        evidence = attribute(part, sources, question)
         verdict = verify(part, evidence, text, judge)
+        if torn and verdict.support is Support.SUPPORTED:  # all that there is: better shown as what it is than not
+            verdict = Verdict(Support.PARTIAL, "cut off before its end")
         if verdict.support is Support.UNSUPPORTED:
             dropped.append(Sentence(part, (), verdict.support, verdict.reason))
             continue
         # Another script than the abstract's, and no number or name to go by: the passage itself is the evidence.
-        backing = evidence.sources or tuple(sources[:1])
+        backing = evidence.sources or (_whole(*read[0]),)
         numbers = tuple(sorted(numbering.number(source) for source in backing))
-        kept.append(Sentence(part, numbers, verdict.support, verdict.reason))
+        kept.append(Sentence(f"{part} …" if torn else part, numbers, verdict.support, verdict.reason))
     return Bound(tuple(kept), numbering.citations, tuple(dropped))
+
+
+def _whole(paper: Paper, passage: Passage) -> Source:
+    """A passage as one source."""
+    return Source(paper, passage, passage.span, frozenset())
 
 
 def split_draft(draft: str) -> list[str]:

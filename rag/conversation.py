@@ -15,12 +15,17 @@ from dataclasses import dataclass
 from rag.domain import Turn
 from rag.naming import names_in
 from rag.prompt import Label
-from rag.text import stems
+from rag.text import is_foreign, stems
 
 _PRONOUN = re.compile(r"\b(?:it|its|they|their|them|he|she|this|that|these|those)\b", re.IGNORECASE)
 _ARTICLED = re.compile(
     r"\b(?:the|this|that|these|those|their|said|same|proposed)\s+(?:proposed\s+|same\s+)?(?P<noun>papers?|works?|methods?|approach(?:es)?|models?|frameworks?|"
     r"algorithms?|system|technique|benchmark|dataset|study|authors?|one)\b",
+    re.IGNORECASE,
+)
+# "Is it true that …" and "it is known that …" speak of nothing before.
+_EXPLETIVE = re.compile(
+    r"\b(?:is|was)\s+it\s+(?:true|possible|known|clear|\w+ful|\w+[ai]ble)\b(?:\s+that\b)?|\bit\s+(?:is|was)\s+\w+\s+(?:that|to)\b",
     re.IGNORECASE,
 )
 _OPENING = re.compile(r"^\W*(?:and|but|so|ok|okay|then|also|now|what about|how about)\b", re.IGNORECASE)
@@ -60,14 +65,17 @@ def understand(question: str, history: Sequence[Turn], label: Label, rewrite: Re
 
 
 def _refers(question: str) -> bool:
+    question = _EXPLETIVE.sub(" ", question)
     return bool(_PRONOUN.search(question) or _ARTICLED.search(question) or _CHINESE_REFERENCE.search(question))
 
 
 def _is_elliptic(question: str, bare: str) -> bool:
     """No verb of its own: "And on CIFAR-10?", "What about memory?", "Why?"."""
+    if is_foreign(bare):  # no blanks between words
+        return len(bare) <= 6
     opened = bare != question
     words = bare.split()
-    return len(words) <= 2 or (opened and len(words) <= 8 and not _ASKING.search(bare))
+    return (len(words) <= 2 and not names_in(bare)) or (opened and len(words) <= 8 and not _ASKING.search(bare))
 
 
 def _subject(history: Sequence[Turn], label: Label) -> tuple[tuple[str, ...], str]:

@@ -133,6 +133,8 @@ class Answer:
     model: str = ""
     listed: bool = False
     """True when each sentence is an item of a list (one a line) and not running text."""
+    note: str = ""
+    """What the reader should know of the answer as a whole, for example that a list may go on; mostly empty."""
 
     @property
     def text(self) -> str:

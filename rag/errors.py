@@ -9,7 +9,7 @@ CiteboundError                     (models.errors)
 │   ├── ChatTemplateError          the file carries no chat template
 │   ├── PromptTooLongError         does not fit the context
 │   ├── TextTooLongError           does not fit the embedder
-│   └── GeneratorDiedError         the model's thread stopped
+│   └── GeneratorDiedError         the model stopped on a fault, or is closed
 ├── SettingsError                  a setting is unknown or out of range (exit 2)
 ├── QuestionError                  empty, too long, not text (exit 2)
 ├── ReadError                      a file can't be read as papers (exit 4)

@@ -44,6 +44,7 @@ class Library:
         self.folder = folder
         self.settings = settings
         self._models: ModelSource = models or LocalModels(settings)
+        self._owns_models = models is None
         self._store = Store(folder, create=create)
         self._lock = threading.Lock()
 
@@ -96,7 +97,9 @@ class Library:
         return all(self._store.paper(paper_id) is not None for paper_id in shipped)
 
     def close(self) -> None:
-        """Close files. Models stay open as long as their source is shared; closing twice is fine."""
+        """Close files, and the models unless they were given: whoever shares them closes them. Twice is fine."""
+        if self._owns_models:
+            self._models.close()
         if "_vectors" in self.__dict__:  # opened at first use only
             self._vectors.close()
         self._store.close()
@@ -223,6 +226,7 @@ class Library:
 
 
 _shared: dict[Path | None, Library] = {}
+_shared_models: list[LocalModels] = []
 _sharing = threading.Lock()
 
 
@@ -230,10 +234,13 @@ def ask(
     question: str, *, history: Sequence[Turn] = (), stream: bool = False, library: Path | str | None = None
 ) -> Answer | AnswerStream:
     """Ask the default library, or the one in a folder; see ``Library.ask``. Libraries stay open between calls."""
-    key = Path(library) if library is not None else None
+    key = Path(library).resolve() if library is not None else None
     with _sharing:
         if key not in _shared:
-            _shared[key] = Library.open(key)
+            settings = load_settings()
+            if not _shared_models:
+                _shared_models.append(LocalModels(settings))
+            _shared[key] = Library.open(key, settings=settings, models=_shared_models[0])
         opened = _shared[key]
     if stream:
         return opened.ask(question, history=history, stream=True)

@@ -1,7 +1,7 @@
 """Questions of the kind "which papers": every candidate is judged by itself, and each that belongs is listed.
 
 The model writes nothing here: an item is the paper's label and the sentence of its abstract that fits the question
-best, so nothing can be invented, and the number of items is the number of papers found.
+best, so nothing can be invented.
 """
 
 from __future__ import annotations

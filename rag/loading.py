@@ -24,6 +24,9 @@ class ModelSource(Protocol):
     def embedder(self) -> Embedder:
         """The embedder, likewise."""
 
+    def close(self) -> None:
+        """Free what was opened; closing twice is fine."""
+
 
 class LocalModels:
     """The models of the settings, from files on this machine.
@@ -41,6 +44,11 @@ class LocalModels:
     def embedder(self) -> Embedder:
         """The embedder."""
         return self._embedder
+
+    def close(self) -> None:
+        """Free the generator, if it was opened."""
+        if "_generator" in self.__dict__:
+            self._generator.close()
 
     @cached_property
     def _generator(self) -> Generator:
@@ -78,6 +86,9 @@ class FakeModels:
     def embedder(self) -> Embedder:
         """A double that hashes words."""
         return self._embedder
+
+    def close(self) -> None:
+        """Nothing to free."""
 
     @cached_property
     def _generator(self) -> Generator:

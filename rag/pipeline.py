@@ -19,10 +19,12 @@ from rag.domain import Answer, Event, Found, Hit, Passage, Piece, Support, Timin
 from rag.judge import Judged, belonging, judge, to_read
 from rag.kinds import Kind, kind_of
 from rag.listing import bind_list, one_per_paper
-from rag.question import checked, is_foreign
+from rag.question import checked
 from rag.resources import Resources
+from rag.text import is_foreign
 
 REFUSAL = "The abstracts don't say."
+STOPPED = "Stopped before there was an answer."
 NEAREST = 3
 REWRITE_TOKENS = 80
 LOW_CLAIM = 0.2
@@ -74,6 +76,11 @@ class _Job:
         )  # fmt: skip
         return replace(answer, **more)  # type: ignore[arg-type]
 
+    def stopped(self, hits: Sequence[Hit]) -> Answer:
+        """What is left of a question that was cancelled before anything was decided: no claim about the abstracts."""
+        nearest = tuple(one_per_paper(hits)[:NEAREST])
+        return self.finish(Bound((), (), ()), abstained=True, why=STOPPED, nearest=nearest)
+
     def abstain(self, why: str, hits: Sequence[Hit], confidence: float, dropped: Bound | None = None) -> Answer:
         """A refusal in the program's own words, with the papers that came closest."""
         left = dropped.dropped if dropped else ()
@@ -104,7 +111,10 @@ def _answer_events(job: _Job) -> Iterator[Event]:
     judged = judge(job.english, hits, job.resources, job.cancel)
     job.clock.mark("judge")
     best = judged[0].probability if judged else 0.0
-    if best < settings.strictness * WORTH_WRITING:
+    if job.cancel.is_set():
+        yield job.stopped(hits)
+        return
+    if not judged or best < settings.strictness * WORTH_WRITING:
         yield job.abstain(_nearest_words(hits), hits, best)
         return
     read = to_read(judged)
@@ -156,13 +166,17 @@ def _list_events(job: _Job) -> Iterator[Event]:
     judged = belonging(job.english, hits, job.resources, job.cancel)
     members = [j for j in judged if j.probability >= settings.strictness]
     job.clock.mark("judge")
+    if job.cancel.is_set():
+        yield job.stopped(hits)
+        return
     best = max((j.probability for j in judged), default=0.0)
     if not members:
         yield job.abstain(_nearest_words(hits), hits, best)
         return
     bound = bind_list(job.english, members)
     job.clock.first_word()
-    answer = job.finish(bound, confidence=best, nearest=tuple(hits[:NEAREST]), listed=True)
+    note = f"{len(hits)} papers were judged and all belong: there may be more." if len(members) == len(hits) else ""
+    answer = job.finish(bound, confidence=best, nearest=tuple(hits[:NEAREST]), listed=True, note=note)
     yield Piece(answer.text)
     yield answer
 
@@ -177,7 +191,8 @@ def _candidates(job: _Job, count: int) -> list[Hit]:
     if job.understood.follow_up:
         return [*focus, *others][:count]
     # A question that stands alone may still mean the paper at hand: it stays a candidate, but not before better ones.
-    return [*others[: max(count - len(focus), 1)], *focus][:count]
+    focus = focus[: count // 2]
+    return [*others[: count - len(focus)], *focus]
 
 
 def _draft(job: _Job, read: Sequence[Judged], usage: Usage) -> Iterator[str]:

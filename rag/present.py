@@ -28,7 +28,7 @@ def _asked(answer: Answer) -> str:
 def _marked(answer: Answer) -> str:
     partial = [s for s in answer.sentences if s.support is Support.PARTIAL]
     note = f"\n({len(partial)} of {len(answer.sentences)} sentences only partly supported)" if partial else ""
-    return answer.marked + note
+    return answer.marked + note + (f"\n({answer.note})" if answer.note else "")
 
 
 def _sources(citations: tuple[Citation, ...]) -> str:

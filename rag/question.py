@@ -28,10 +28,3 @@ def checked(question: str, resources: Resources) -> str:
             "or raise `context_tokens`"
         )
     return text
-
-
-def is_foreign(text: str) -> bool:
-    """Whether more than a third of the letters are of another script than Latin or Greek (formulas are Greek)."""
-    letters = [c for c in text if c.isalpha()]
-    foreign = sum(not unicodedata.name(c, "").startswith(("LATIN", "GREEK", "MATHEMATICAL")) for c in letters)
-    return foreign * 3 > len(letters)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from rag.errors import SettingsError
@@ -26,7 +26,7 @@ def _default_home() -> Path:
 class Settings(BaseSettings):
     """What a user may choose. Sizes in MB are 10**6 bytes."""
 
-    model_config = SettingsConfigDict(env_prefix="CITEBOUND_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix="CITEBOUND_", env_ignore_empty=True, frozen=True, extra="forbid")
 
     home: Path = Field(default_factory=_default_home)
     """Holds models, the passage cache and the default libraries."""
@@ -57,6 +57,12 @@ class Settings(BaseSettings):
     strictness: float = Field(default=0.5, ge=0.0, le=1.0)
     """Probability that the library answers the question below which Citebound abstains."""
 
+    @field_validator("home", "library")
+    @classmethod
+    def _expanded(cls, path: Path | None) -> Path | None:
+        """``~`` is the user's folder also where no shell has seen it."""
+        return path.expanduser() if path is not None else None
+
     @property
     def models_dir(self) -> Path:
         """Where model files are."""
@@ -78,7 +84,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments over environment over file; the file stands in the home folder that the first two name."""
         named = {**env_settings(), **init_settings()}
-        home = Path(named.get("home") or _default_home())
+        home = Path(named.get("home") or _default_home()).expanduser()
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, home / FILE_NAME)
 
 
@@ -97,5 +103,7 @@ def load_settings(**arguments: Any) -> Settings:  # noqa: ANN401 - pydantic chec
             f"setting {name!r}: {first['msg']} (got {first['input']!r}); set it in {FILE_NAME}, "
             f"as CITEBOUND_{name.upper()}, or as an argument"
         ) from error
+    except OSError as error:
+        raise SettingsError(f"{error.filename} can't be read ({error.strerror}); mend or remove it") from error
     except ValueError as error:  # tomllib's own complaint about the file
         raise SettingsError(f"{FILE_NAME} is not valid TOML: {error}; mend it or remove it") from error

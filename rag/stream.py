@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from rag.domain import Answer, Event, Piece
+from rag.errors import CiteboundError
 
 
 class AnswerStream:
@@ -18,13 +19,18 @@ class AnswerStream:
         self._cancel = threading.Event()
         self._events = start(self._cancel)
         self._answer: Answer | None = None
+        self._error: BaseException | None = None
 
     def events(self) -> Iterator[Event]:
         """Found, then Piece by Piece, then the Answer."""
-        for event in self._events:
-            if isinstance(event, Answer):
-                self._answer = event
-            yield event
+        try:
+            for event in self._events:
+                if isinstance(event, Answer):
+                    self._answer = event
+                yield event
+        except CiteboundError as error:
+            self._error = error
+            raise
 
     def __iter__(self) -> Iterator[str]:
         return (event.text for event in self.events() if isinstance(event, Piece))
@@ -34,6 +40,8 @@ class AnswerStream:
         """The finished answer; runs the stream to its end when it hasn't ended yet."""
         for _ in self.events():
             pass
+        if self._error is not None:
+            raise self._error
         if self._answer is None:
             raise RuntimeError("the stream was closed before it ended")
         return self._answer

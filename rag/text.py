@@ -24,6 +24,7 @@ __all__ = [
     "Chunk",
     "chunks",
     "is_english",
+    "is_foreign",
     "is_stop",
     "plain",
     "search_terms",
@@ -227,3 +228,10 @@ def is_english(text: str) -> bool:
     """Whether a text has the share of common English words that English has; short texts get the benefit."""
     words = tokens(text)
     return not words or len(words) < 4 or sum(map(is_stop, words)) >= 0.15 * len(words)
+
+
+def is_foreign(text: str) -> bool:
+    """Whether more than a third of the letters are of another script than Latin or Greek (formulas are Greek)."""
+    letters = [c for c in text if c.isalpha()]
+    foreign = sum(not unicodedata.name(c, "").startswith(("LATIN", "GREEK", "MATHEMATICAL")) for c in letters)
+    return foreign * 3 > len(letters)

@@ -15,7 +15,7 @@ from rag.domain import Support
 from rag.naming import missing_names
 from rag.numbers import missing_numbers
 from rag.prompt import ClaimJudge
-from rag.text import is_english
+from rag.text import is_english, plain
 
 CLEAR = 0.75
 """Coverage from which a sentence counts as supported without asking the model."""
@@ -39,7 +39,7 @@ def verify(sentence: str, evidence: Evidence, read: str, judge: ClaimJudge) -> V
     Numbers and names that only the question brought in count as missing: repeating them in a sentence about another
     paper is the commonest way to be wrong.
     """
-    if missing := missing_numbers(sentence, read):
+    if missing := missing_numbers(plain(sentence), read):
         return Verdict(Support.UNSUPPORTED, f"the number {', '.join(missing)} is not in the abstract")
     if strange := missing_names(sentence, read):
         return Verdict(Support.UNSUPPORTED, f"{', '.join(strange)} is not in the abstract")

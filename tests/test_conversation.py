@@ -77,3 +77,14 @@ def test_chinese_reference_keeps_the_focus():
     found = run("它节省多少 token？", [BLITZ])
     assert found.focus == ("p1",)
     assert found.follow_up
+
+
+@pytest.mark.parametrize("question", ["Explain E-SCOT", "Define RoPE.", "Tell me about sensGAN"])
+def test_short_questions_with_a_name_stand_alone(question):
+    assert run(question, [BLITZ]).asked == question
+    assert not run(question, [BLITZ]).follow_up
+
+
+@pytest.mark.parametrize("question", ["Is it true that transformers need warmup?", "图神经网络怎样生成分子结构？"])
+def test_what_refers_to_nothing_is_left_alone(question):
+    assert run(question, [BLITZ]).asked == question

@@ -7,6 +7,7 @@ import pytest
 
 from models.fakes import FakeGenerator
 from rag.abstain import Signals
+from rag.answering import bind
 from rag.domain import Answer, Found, Hit, Paper, Passage, Piece, Span, Support, Turn
 from rag.errors import QuestionError
 from rag.judge import Judged
@@ -177,3 +178,56 @@ def test_an_item_does_not_say_its_first_words_twice():
         ],
     )
     assert bound.sentences[0].text == "Boats need maps of rivers and seas and of all the lakes in between them."
+
+
+def test_a_list_whose_candidates_all_belong_says_that_there_may_be_more():
+    answer = answered("Which papers are about boats?", FakeGenerator({}, {"Which papers": 0.99}), list_candidates=3)
+    assert "3 papers were judged" in answer.note
+    assert answer.note in str(answer)
+
+
+def test_stopping_before_anything_is_decided_claims_nothing_about_the_abstracts():
+    for question in ("What is OARFISH?", "Which papers are about boats?"):
+        cancel = threading.Event()
+        cancel.set()
+        answer = run(question, fake(), cancel=cancel)[-1]
+        assert answer.abstained
+        assert REFUSAL not in answer.text
+        assert "Stopped" in answer.text
+
+
+def test_a_lone_sentence_that_is_cut_off_is_marked_so():
+    paper = PAPERS["OARFISH"]
+    read = [(paper, Passage("OARFISH", "OARFISH", Span(0, len(paper.text)), paper.text))]
+    said = "OARFISH needs 42 strokes per"
+    [torn] = bind(said, read, "How many strokes?", lambda claim: 0.9, whole=False).sentences
+    assert torn.support is Support.PARTIAL
+    assert torn.text == f"{said} …"
+    [ended] = bind(said, read, "How many strokes?", lambda claim: 0.9).sentences
+    assert ended.support is Support.SUPPORTED
+    assert ended.text == said
+
+
+def test_what_the_abstract_itself_denies_is_an_answer_and_no_refusal():
+    text = "We propose FREEBOAT, a planner. FREEBOAT needs no information about the wind."
+    paper = Paper("x", text, "FREEBOAT")
+    passage = Passage("x", "x", Span(0, len(text)), text)
+    said = "FREEBOAT needs no information about the wind."
+    bound = bind(said, [(paper, passage)], "What does FREEBOAT need to know?", lambda claim: 0.9)
+    assert [s.text for s in bound.sentences] == [said]
+
+
+def test_without_words_to_compare_the_whole_passage_is_the_evidence():
+    paper = PAPERS["OARFISH"]
+    passage = Passage("OARFISH", "OARFISH", Span(0, len(paper.text)), paper.text)
+    bound = bind("该方法采用两步。", [(paper, passage)], "它有几步？", lambda claim: 0.9)
+    assert [c.quote for c in bound.citations] == [paper.text]
+
+
+def test_numbers_in_latex_are_the_same_numbers():
+    text = r"We propose LAMPNET. It is trained on $28{,}000$ lamps at $10^5$ hours."
+    passage = Passage("x", "x", Span(0, len(text)), text)
+    bound = bind(
+        r"It is trained on $28{,}000$ lamps.", [(Paper("x", text, "LAMPNET"), passage)], "On what?", lambda c: 0.9
+    )
+    assert len(bound.sentences) == 1

@@ -70,3 +70,11 @@ def test_closed_worker_refuses(worker):
     worker.close()
     with pytest.raises(GeneratorDiedError, match="closed"):
         worker.call(lambda: 1)
+
+
+def test_the_last_function_runs_after_all_that_was_queued(worker):
+    seen = []
+    for n in range(3):
+        worker.submit(lambda n=n: seen.append(n))
+    worker.close(lambda: seen.append("last"))
+    assert seen == [0, 1, 2, "last"]

@@ -53,7 +53,8 @@ def answer_html(answer: Answer, turn: int, found: Sequence[Hit] = ()) -> str:
         inner, kind = _abstention(answer, turn, found), " cb-abstained"
     else:
         inner, kind = _sentences(answer, turn), ""
-    return f'<div class="cb-answer{kind}">{_asked(answer)}{inner}{_dropped(answer)}{_foot(answer, turn)}</div>'
+    after = f"{_note(answer)}{_dropped(answer)}{_foot(answer, turn)}"
+    return f'<div class="cb-answer{kind}">{_asked(answer)}{inner}{after}</div>'
 
 
 def evidence_html(question: str, turn: int, found: Sequence[Hit], answer: Answer | None) -> str:
@@ -154,6 +155,10 @@ def _abstention(answer: Answer, turn: int, found: Sequence[Hit]) -> str:
     return f'<div class="cb-text"><span class="cb-sign">∅</span> <strong>{inline(why)}</strong></div>' + (
         f'<div class="cb-nearest">Closest papers<ul>{links}</ul></div>' if links else ""
     )
+
+
+def _note(answer: Answer) -> str:
+    return f'<p class="cb-reason">{inline(answer.note)}</p>' if answer.note else ""
 
 
 def _dropped(answer: Answer) -> str:

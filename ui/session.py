@@ -209,7 +209,7 @@ class Session:
         """The exchanges so far that have an answer, oldest first."""
         with self._lock:
             answers = [e.answer for e in self._exchanges if e.answer]
-            return tuple(Turn(a.question, a.text, tuple(p.id for p in a.papers)) for a in answers)
+            return tuple(Turn(a.asked, a.text, tuple(p.id for p in a.papers)) for a in answers)
 
     def view(self) -> View:
         """Everything that the page shows of this session."""
