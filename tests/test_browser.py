@@ -281,7 +281,7 @@ def test_a_question_sent_meanwhile_is_answered_next(tab: Tab, served: Served) ->
         yield from served.library.answer("How well?", stream)
 
     served.library.scripts["held"] = held
-    tab.ask("held back")
+    tab.ask("held back", wait_for=".cb-question")
     tab.ask("How well?")
     tab.page.wait_for_function("document.querySelectorAll('.cb-question').length === 2")
     release.set()
