@@ -22,7 +22,7 @@ _REPORTING = re.compile(
     r"(?:states?|says?|mentions?|notes?|explains?|reports?|indicates?) that\s+(?=\S)",
     re.IGNORECASE,
 )
-_MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
+_MARK = re.compile(r"(?<!\s)\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
 
 
 @dataclass(frozen=True, slots=True)

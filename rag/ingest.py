@@ -7,6 +7,7 @@ time, by file lock. Judges no text: what a reader gives is taken.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -201,7 +202,7 @@ def _read(paths: Iterable[Path | str], tell: Progress) -> tuple[list[Paper], tup
 
 def _files(path: Path) -> list[Path]:
     """A file itself; of a folder, the files in it and below that have a reader, hidden ones left out."""
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, false for any path that can't be looked at
         return [path]
     known = suffixes()
     files = sorted(

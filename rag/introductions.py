@@ -85,7 +85,7 @@ APPOSED = re.compile(rf"(?:(?!{_PLACE_WORDS}\b)[\w/+'-]+\s){{0,8}}?{CLASS}\s*[,(
 BETWEEN_COMMAS = re.compile(rf"[^,()]{{5,100}}, (?P<name>{WORD}), (?:which|that|an?|to|for|where|with|the|our)\b")
 
 REPOSITORY = re.compile(
-    r"(?:git(?:hub|lab|ee)\.com|bitbucket\.org|huggingface\.co(?:/datasets)?|\w+\.github\.io|4open\.science)"
+    r"(?:git(?:hub|lab|ee)\.com|bitbucket\.org|huggingface\.co(?:/datasets)?|(?<!\w)\w{1,40}\.github\.io|4open\.science)"
     r"/(?:[\w.-]+/)?(?P<name>[\w.-]+)"
 )
 CHINESE = re.compile(

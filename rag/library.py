@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, Self, overload
 from models.protocols import Embedder, Generator
 from rag import pipeline, prompt
 from rag.domain import Answer, Event, Hit, Paper, Turn
+from rag.errors import SettingsError
 from rag.loading import LocalModels, ModelSource
 from rag.resources import Resources
 from rag.settings import Settings, load_settings
@@ -147,7 +148,12 @@ class Library:
     # --- asking
 
     def search(self, question: str, k: int = 5) -> list[Hit]:
-        """The k best passages for a question, best first. Raises LibraryEmptyError when there are no papers."""
+        """The k best passages for a question, best first.
+
+        Raises LibraryEmptyError when there are no papers, SettingsError for a k below 1.
+        """
+        if k < 1:
+            raise SettingsError(f"k is {k}; ask for at least 1 passage")
         return self._find(question, k)
 
     @overload

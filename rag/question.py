@@ -13,6 +13,8 @@ ROOM_FOR_PASSAGES = 2048
 
 def checked(question: str, resources: Resources) -> str:
     """The question without the white space around it, or QuestionError: empty, not text, too long."""
+    if not isinstance(question, str):
+        raise QuestionError(f"a question is text, not {type(question).__name__}; ask with a str")
     text = unicodedata.normalize("NFC", question).strip()
     if any(unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\r\t" for c in text):
         raise QuestionError("the question holds control characters, so it isn't text; type it again as plain text")
@@ -21,10 +23,9 @@ def checked(question: str, resources: Resources) -> str:
     generator = resources.generator
     limit = max(generator.context_tokens - ROOM_FOR_PASSAGES, 256) // resources.settings.candidates
     # A token is at most a few dozen characters: text far beyond the limit need not be counted to be refused.
-    length = generator.count_tokens(text) if len(text) < 64 * limit else len(text)
-    if length > limit:
+    if len(text) > 64 * limit or generator.count_tokens(text) > limit:
         raise QuestionError(
-            f"the question is too long ({length} tokens; at most {limit} leave room for the passages); shorten it, "
-            "or raise `context_tokens`"
+            f"the question is too long ({len(text)} characters; at most {limit} tokens leave room for the passages); "
+            "shorten it, or raise `context_tokens`"
         )
     return text

@@ -132,7 +132,9 @@ def translated(folder: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
-        if code is None:  # the driver's own complaint: a fault of ours, not of the file
+        if code is None:  # the driver's own complaint, not about the file
+            if "closed" in str(error):
+                raise LibraryError(f"the library at {folder} was closed; open it again") from error
             raise
         kind, message = _MEANINGS.get(code & 0xFF, (LibraryError, "{folder}/library.db: {error}; repeat"))
         if code & 0xFF == sqlite3.SQLITE_IOERR and shutil.disk_usage(folder).free < 10**6:

@@ -99,6 +99,10 @@ def load_settings(**arguments: Any) -> Settings:  # noqa: ANN401 - pydantic chec
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise SettingsError(
+                f"there is no setting {name!r}; remove it (from {FILE_NAME}, if it stands there)"
+            ) from error
         raise SettingsError(
             f"setting {name!r}: {first['msg']} (got {first['input']!r}); set it in {FILE_NAME}, "
             f"as CITEBOUND_{name.upper()}, or as an argument"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.protocols import Vectors
-from rag.errors import LibraryLockedError
+from rag.errors import DiskFullError, LibraryLockedError
 from rag.index_faults import disk_errors, is_fault, reason
 from rag.index_files import IndexFiles
 from rag.lock import writing
@@ -55,6 +55,7 @@ class VectorIndex:
         self._rows: Any = None  # chromadb.Collection, whose type is partly unknown
         self._folder = Path()
         self._generation = -1
+        self._blind = -1  # the generation whose freshly built index does not find what is in it
         self._files = IndexFiles(store.folder)
 
     def close(self) -> None:
@@ -112,16 +113,32 @@ class VectorIndex:
         """Open, current and whole; mended if need be. False while another process keeps us from mending it."""
         deadline = time.monotonic() + _PATIENCE
         while not self._opened():
+            if self._blind == self._store.generation:
+                return False
             try:
                 with writing(self._store.folder, _PAUSE):
                     if not self._opened(warn=True):
                         self.rebuild()
+                        return self._sees()
                     return True
+            except DiskFullError:
+                _log.warning("no room for the vector index of %s: comparing one by one", self._store.folder)
+                return False
             except LibraryLockedError:  # what it writes may be whole in a moment
                 if time.monotonic() > deadline:
                     _log.warning("the vector index of %s is being written: comparing one by one", self._store.folder)
                     return False
         return True
+
+    def _sees(self) -> bool:
+        """Whether a new index finds what is in it. Hundreds of equal vectors can hide the others from a graph."""
+        probe = next(self._store.rows(), None)
+        if probe is None or self._nearest(probe.vector, 1)[0][1] >= _SAME:
+            return True
+        self._blind = self._store.generation
+        self.close()
+        _log.warning("too many equal abstracts for the vector index of %s: comparing one by one", self._store.folder)
+        return False
 
     def _opened(self, warn: bool = False) -> bool:
         try:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rag
+from rag.answering import bind
 from rag.corpus import paper_id, read_papers, suffixes
+from rag.domain import Passage, Span
 from rag.errors import ReadError
 
 SAMPLE = Path(rag.__file__).parent / "sample"
@@ -296,3 +298,32 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
         return
     assert reading.papers
     assert all(paper.text.strip() for paper in reading.papers)
+
+
+def test_a_name_that_is_no_utf8_keeps_no_paper_out(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff\xfe bad.txt")
+    path.write_text("We propose LAMP, a lamp that burns oil slowly and brightly. It needs no wick.", encoding="utf-8")
+    [paper] = read_papers(path).papers
+    assert paper.source == "\ufffd\ufffd bad.txt"
+    paper.source.encode("utf-8")
+
+
+def test_a_record_longer_than_any_abstract_is_skipped_with_its_reason(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(f"{A} {B}\n\n" + "A book goes on and on. " * 10_000, encoding="utf-8")
+    reading = read_papers(path)
+    assert len(reading.papers) == 1
+    assert "longer than any abstract" in reading.skipped[0].reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["_" * 100_000, "-\n" * 40_000, "lamps" + " " * 150_000 + "burn oil"],
+    ids=["underscores", "hyphens", "blanks"],
+)
+def test_odd_text_takes_no_longer_for_being_long(tmp_path, text):
+    path = tmp_path / "odd.txt"
+    path.write_text(f"{text} lamps burn oil twice a day, and nobody knows why they do.", encoding="utf-8")
+    for paper in read_papers(path).papers:
+        passage = Passage("p", paper.id, Span(0, len(paper.text)), paper.text)
+        bind("Lamps burn oil [1].", [(paper, passage)], "What burns?", lambda claim: 1.0)

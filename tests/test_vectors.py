@@ -15,13 +15,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag import Library
 from rag import vectors as vectors_module
 from rag.chunk import Passage
 from rag.corpus import paper_id
 from rag.domain import Paper, Span
 from rag.errors import DiskFullError
+from rag.loading import FakeModels
 from rag.lock import writing
 from rag.rows import Entry
+from rag.settings import load_settings
 from rag.store import Store
 from rag.vectors import VectorIndex
 
@@ -309,3 +312,25 @@ def test_full_disk(store, index, monkeypatch):
         index.add([one.paper.id for one in made[5:]])
     assert store.count() == 10
     assert is_found(index, made[9])
+
+
+def test_hundreds_of_equal_vectors_do_not_hide_the_others(tmp_path, caplog):
+    """An HNSW graph can lose everything else behind them; then vectors are compared one by one, and it is said once."""
+    caplog.set_level(logging.WARNING)
+    library = equal_library(tmp_path, equal=600)
+    assert library.search("kites steer in the wind", 1)[0].paper.text.startswith("Kites")
+    assert library.search("kites steer in the wind", 1)[0].paper.text.startswith("Kites")
+    assert "damaged" not in caplog.text
+
+
+def equal_library(folder, equal):
+    """A library of ``equal`` abstracts that differ in what their vectors don't show, and one of another kind."""
+    papers = folder / "papers.txt"
+    words = "Lamps burn oil slowly and brightly at night in every house of the town."
+    same = [f"{words} {'!' * (n + 1)}" for n in range(equal)]
+    other = "Kites steer well in the wind when a hand holds them by a long string."
+    papers.write_text("\n\n".join([*same, other]), encoding="utf-8")
+    settings = load_settings(home=folder / "home")
+    library = Library.open(folder / "lib", settings=settings, models=FakeModels(), create=True)
+    library.add(papers)
+    return library

@@ -72,14 +72,21 @@ class Command:
 def common_options(parser: argparse.ArgumentParser) -> None:
     """Options that may stand before or after the command; without a default, so that neither place undoes the other."""
     none = argparse.SUPPRESS
-    parser.add_argument("--library", metavar="DIR", type=Path, default=none, help="the library's folder")
-    parser.add_argument("--home", metavar="DIR", type=Path, default=none, help="models, passage cache, libraries")
+    parser.add_argument("--library", metavar="DIR", type=a_path, default=none, help="the library's folder")
+    parser.add_argument("--home", metavar="DIR", type=a_path, default=none, help="models, passage cache, libraries")
     parser.add_argument("--model", metavar="NAME", default=none, help="a generator of `models list`, or a GGUF file")
 
 
 def positive(text: str) -> int:
-    """An argument that counts something; argparse makes a usage error of the ValueError."""
+    """An argument that counts something, at most a million; argparse makes a usage error of the ValueError."""
     number = int(text)
-    if number < 1:
+    if not 1 <= number <= 10**6:
         raise ValueError(text)
     return number
+
+
+def a_path(text: str) -> Path:
+    """A path that isn't empty: an unset variable of the shell must not mean the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty")
+    return Path(text)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from rag.commands.base import Command, Context, is_sample
+from rag.commands.base import Command, Context, a_path, is_sample
 from rag.commands.weights import need_models, states
 from rag.errors import LibraryError, ReadError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="+", type=Path, help="a file of abstracts, or a folder of such files")
+    parser.add_argument("path", nargs="+", type=a_path, help="a file of abstracts, or a folder of such files")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
 
 
@@ -47,7 +48,7 @@ def _nothing_left(folder: Path) -> Iterator[None]:
 
     Otherwise a mistyped path would leave an empty library, and questions would go there and no longer to the sample.
     """
-    made = not folder.exists()
+    made = not os.path.exists(folder)  # noqa: PTH110 - unlike Path.exists, false where one can't look
     try:
         yield
     except BaseException:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import stat
 import unicodedata
 from collections.abc import Callable
@@ -22,6 +23,8 @@ from rag.naming import label_of
 __all__ = ["FORMATS", "Format", "Reading", "Record", "Skipped", "paper_id", "read_papers", "suffixes"]
 
 MAX_BYTES = 512 * 10**6
+MAX_CHARACTERS = 200_000
+"""Longest record that is taken for an abstract: a whole book in one paragraph would hold everything up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +64,22 @@ def read_papers(path: Path | str) -> Reading:
     form = _format_of(path, data)
     papers: list[Paper] = []
     skipped: list[Skipped] = []
-    for item in form.read(data, path.name):
+    # A name that is no UTF-8 must not keep the papers out: what can't be shown is shown as such.
+    source = os.fsencode(path.name).decode("utf-8", "replace")
+    for item in form.read(data, source):
         if isinstance(item, Skipped):
             skipped.append(item)
+        elif len(item.text) > MAX_CHARACTERS:
+            why = f"is longer than any abstract ({len(item.text)} characters, at most {MAX_CHARACTERS})"
+            skipped.append(Skipped(source, len(papers) + len(skipped), why))
         elif not any(c.isalpha() for c in item.text):
-            skipped.append(Skipped(path.name, len(papers) + len(skipped), "has no abstract"))
+            skipped.append(Skipped(source, len(papers) + len(skipped), "has no abstract"))
         else:
-            papers.append(_paper(item, path.name, len(papers)))
+            papers.append(_paper(item, source, len(papers)))
     if not papers:
         why = f" ({skipped[0].reason})" if skipped else ""
         raise ReadError(f"{path} holds no abstract{why}: put abstracts in it, with blank lines between them")
-    return Reading(path.name, tuple(papers), tuple(skipped))
+    return Reading(source, tuple(papers), tuple(skipped))
 
 
 def _paper(record: Record, source: str, position: int) -> Paper:

@@ -88,9 +88,12 @@ def _parts(blocks: list[list[str]]) -> list[str]:
     return parts
 
 
+_HYPHEN = re.compile(r"\w-")
+
+
 def _stands_alone(lines: list[str]) -> bool:
     """Whether the first line broke off although the next word had room."""
-    if len(lines) < 2 or not _is_heading(lines[0]) or lines[1][0].islower() or _is_heading(_joined(lines[1:])):
+    if len(lines) < 2 or not _is_heading(lines[0]) or lines[1][0].islower() or _is_heading(_joined(lines[1:40])):
         return False
     width = max(map(len, lines))
     if len(lines) == 2:
@@ -99,15 +102,16 @@ def _stands_alone(lines: list[str]) -> bool:
 
 
 def _joined(lines: list[str]) -> str:
-    text = lines[0]
-    for line in lines[1:]:
+    pieces = [lines[0]]
+    for before, line in pairwise(lines):
         if _LIST_ITEM.match(line):
-            text += "\n" + line
-        elif (_CJK.match(text[-1]) and _CJK.match(line[0])) or (re.search(r"\w-$", text) and line[0].islower()):
-            text += line  # no blank inside a Chinese sentence, nor after a hyphen
-        else:
-            text += " " + line
-    return text
+            pieces.append("\n")
+        elif not (
+            (_CJK.match(before[-1]) and _CJK.match(line[0])) or (_HYPHEN.fullmatch(before[-2:]) and line[0].islower())
+        ):  # no blank inside a Chinese sentence, nor after a hyphen
+            pieces.append(" ")
+        pieces.append(line)
+    return "".join(pieces)
 
 
 def _words(text: str) -> float:
