@@ -56,9 +56,9 @@ def runtime() -> Any:  # noqa: ANN401 - a module of foreign functions
     """llama-cpp-python's low-level module, with OpenMP told not to spin for long.
 
     OpenMP reads its settings when the library is loaded. Its threads normally spin for long while they wait for one
-    another; when another program wants a core too, each spins away the time that the other needs. Never spinning costs a
-    third of the speed on an idle machine (21 tokens a second instead of 30), so they spin for a moment only. A value that
-    the user set wins.
+    another; when another program wants a core too, each spins away the time that the other needs. Never spinning costs
+    a third of the speed on an idle machine (21 tokens a second instead of 30), so they spin for a moment only. A value
+    that the user set wins.
     """
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = "100000"
