@@ -22,6 +22,7 @@ from rag.judge import judge, to_read
 from rag.resources import Resources
 
 if TYPE_CHECKING:
+    from rag.domain import Hit
     from rag.library import Library
     from rag.output import Step
 
@@ -42,10 +43,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """The two generators that are compared, the longest answer in tokens, and whom to tell how far things are."""
+    """A generator whose prefills are compared, the longest answer in tokens, and whom to tell how far things are."""
 
-    plain: Forgetful
-    cached: Forgetful
+    generator: Forgetful
     max_tokens: int
     step: Step
 
@@ -54,7 +54,7 @@ class Both:
         said = []
         for number, one in enumerate(prompts):
             self.step("", number, len(prompts))
-            said.append(speed.pair(self.plain, self.cached, one, self.max_tokens, plain_first=number % 2 == 0))
+            said.append(speed.pair(self.generator, one, self.max_tokens, plain_first=number % 2 == 0))
         return said
 
 
@@ -62,21 +62,28 @@ def case(question: Question, library: Library) -> Case:
     """The prompts of a question, from what the library finds and the model judges."""
     generator, settings = library.generator, library.settings
     hits = library.search(question.asked, max(FOUND, settings.candidates))
-    if not hits:
-        raise CiteboundError(f"nothing is found for {question.id}; the bench needs the sample library")
+    three = _over(hits, question)
     resources = Resources(settings, generator, library.search, lambda _id, _text: [], library.paper)
     judged = judge(question.asked, hits[: settings.candidates], resources, threading.Event())
     read = [j.hit.passage for j in to_read(judged)]
-    three, several, one = (
-        prompt.over(passages, question.asked, prompt.ANSWER)
-        for passages in ([hit.passage for hit in hits[:FOUND]], read, read[:1])
-    )
+    several, one = (prompt.answer(passages, question.asked) for passages in (read, read[:1]))
     return Case(question, three, several, one)
+
+
+def over_found(question: Question, library: Library) -> Prompt:
+    """The prompt of a question over the passages found, unjudged."""
+    return _over(library.search(question.asked, FOUND), question)
+
+
+def _over(hits: Sequence[Hit], question: Question) -> Prompt:
+    if not hits:
+        raise CiteboundError(f"nothing is found for {question.id}; the bench needs the sample library")
+    return prompt.answer([hit.passage for hit in hits[:FOUND]], question.asked)
 
 
 def at_length(one: Case) -> Prompt:
     """A prompt over the best passage that asks for a long text."""
-    return replace(one.one, question=AT_LENGTH)
+    return replace(one.one, question=AT_LENGTH, instruction="")
 
 
 def three_passages(cases: Sequence[Case], both: Both) -> Figures:

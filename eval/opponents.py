@@ -1,6 +1,7 @@
-"""Opens what a benchmark compares with: the generator without its cache, with an empty one, and the high-level API.
+"""Opens what a benchmark compares: the generator, the same with an empty cache, and llama-cpp-python's high-level API.
 
-Measures nothing.
+Each runs on a thread of its own that ends with it: OpenMP keeps worker threads for every thread that ever called it,
+and lets none of them spin while there are more than cores. Measures nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.speed import Complete, Forgetful
+from eval.speed import Complete, Forgetful, say
 from models.protocols import Generator, Prompt
+from models.worker import Worker
 from rag.errors import CiteboundError
 
 if TYPE_CHECKING:
@@ -28,13 +30,13 @@ def forgetful(generator: Generator) -> Forgetful:
 
 
 @contextlib.contextmanager
-def plain(settings: Settings) -> Iterator[Forgetful]:
-    """The same model, each prompt read from its start."""
+def ours(settings: Settings) -> Iterator[Complete]:
+    """The generator as the library opens it."""
     from rag.loading import LocalModels
 
-    generator = LocalModels(settings.model_copy(update={"passage_cache": False})).generator()
+    generator = LocalModels(settings).generator()
     try:
-        yield forgetful(generator)
+        yield lambda prompt, most: say(generator, prompt, most).usage.new_tokens
     finally:
         generator.close()
 
@@ -60,14 +62,25 @@ def cold(settings: Settings) -> Iterator[tuple[Forgetful, Callable[[], None]]]:
 @contextlib.contextmanager
 def high_level(settings: Settings) -> Iterator[Complete]:
     """llama-cpp-python's ``Llama.create_completion`` on the same model and threads, greedy."""
-    import llama_cpp
+    thread = Worker("citebound-reference")
+    try:
+        llama, complete = thread.call(lambda: _high_level(settings))
+        try:
+            yield lambda prompt, most: thread.call(lambda: complete(prompt, most))
+        finally:
+            thread.call(llama.close)
+    finally:
+        thread.close()
 
-    from models.llama import physical_cores, silence
+
+def _high_level(settings: Settings) -> tuple[Any, Complete]:
+    """The opened ``Llama``, and what completes a prompt with it."""
+    from models.llama import physical_cores, runtime, silence
     from models.template import ChatTemplate
 
     silence()
     threads = settings.threads or physical_cores()
-    llama = llama_cpp.Llama(
+    llama = runtime().Llama(
         str(model_file(settings)), n_ctx=settings.context_tokens, n_batch=512, n_threads=threads,
         n_threads_batch=threads, verbose=False,
     )  # fmt: skip
@@ -82,14 +95,11 @@ def high_level(settings: Settings) -> Iterator[Complete]:
     def complete(prompt: Prompt, max_tokens: int) -> int:
         frame = template.frame(prompt.system)
         before = frame.before.removeprefix(bos)  # create_completion puts it there itself
-        text = "".join((before, *prompt.passages, prompt.question, frame.after))
+        text = before + prompt.turn + frame.after
         done: Any = llama.create_completion(text, max_tokens=max_tokens, temperature=0.0)
         return int(done["usage"]["completion_tokens"])
 
-    try:
-        yield complete
-    finally:
-        llama.close()
+    return llama, complete
 
 
 def model_file(settings: Settings) -> Path:

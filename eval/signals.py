@@ -161,7 +161,7 @@ def _signals(road: Road, asked: str, hits: Sequence[Hit], ears: Ears) -> list[Si
 def _written(hits: Sequence[Hit], listener: Listener) -> int | None:
     """Which hit's passage the draft was written from: the first in the prompt, when several were read."""
     texts = [prompt.passage_text(hit.passage) for hit in hits]
-    drafts = [p for p in listener.written if p.passages and p.question.endswith(prompt.ANSWER)]
+    drafts = [p for p in listener.written if p.passages and p.instruction == prompt.ahead(prompt.ANSWER)]
     return texts.index(drafts[-1].passages[0]) if drafts and drafts[-1].passages[0] in texts else None
 
 

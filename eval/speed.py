@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from statistics import median
 from typing import Protocol, runtime_checkable
@@ -60,14 +61,21 @@ def said_freshly(generator: Forgetful, prompt: Prompt, max_tokens: int) -> Said:
     return say(generator, prompt, max_tokens)
 
 
-def pair(
-    plain: Forgetful, cached: Forgetful, prompt: Prompt, max_tokens: int, *, plain_first: bool
-) -> tuple[Said, Said]:
-    """The same prompt by both, one right after the other; who begins is the caller's to alternate."""
+def plainly(prompt: Prompt) -> Prompt:
+    """The same text with nothing that can be computed ahead: a generator reads it from its start."""
+    return Prompt(prompt.system, (), prompt.turn)
+
+
+def pair(generator: Forgetful, prompt: Prompt, max_tokens: int, *, plain_first: bool) -> tuple[Said, Said]:
+    """A prompt with plain and with cached prefill, one right after the other; who begins is the caller's to alternate.
+
+    One generator does both: a second one beside it would slow both down, because OpenMP stops letting threads spin
+    when there are more of them than cores.
+    """
     if plain_first:
-        return said_freshly(plain, prompt, max_tokens), said_freshly(cached, prompt, max_tokens)
-    second = said_freshly(cached, prompt, max_tokens)
-    return said_freshly(plain, prompt, max_tokens), second
+        return said_freshly(generator, plainly(prompt), max_tokens), said_freshly(generator, prompt, max_tokens)
+    second = said_freshly(generator, prompt, max_tokens)
+    return said_freshly(generator, plainly(prompt), max_tokens), second
 
 
 def first_words(pairs: Sequence[tuple[float, float]], other: str, suffix: str = "") -> Figures:
@@ -79,15 +87,13 @@ def first_words(pairs: Sequence[tuple[float, float]], other: str, suffix: str = 
     }
 
 
-def cold_first_words(
-    plain: Forgetful, cold: Forgetful, prompts: Sequence[Prompt], empty_cache: Callable[[], None]
-) -> Figures:
-    """What the passage cache costs when it holds nothing: first words of ``cold`` over those of ``plain``."""
+def cold_first_words(generator: Forgetful, prompts: Sequence[Prompt], empty_cache: Callable[[], None]) -> Figures:
+    """What the passage cache costs when it holds nothing: its first words over those of plain prefill."""
     pairs = []
     for number, prompt in enumerate(prompts):
         empty_cache()
-        first, second = pair(plain, cold, prompt, 1, plain_first=number % 2 == 0)
-        pairs.append((first.first, second.first))
+        plain, cold = pair(generator, prompt, 1, plain_first=number % 2 == 0)
+        pairs.append((plain.first, cold.first))
     return {
         "first_word_cold_s": median(mine for _, mine in pairs),
         "first_word_cold_plain_s": median(theirs for theirs, _ in pairs),
@@ -97,40 +103,33 @@ def cold_first_words(
 
 Complete = Callable[[Prompt, int], int]
 """(prompt, most tokens) -> how many tokens were generated."""
-ENOUGH = 64
-"""Tokens that an answer must have for its speed to count."""
+Opener = Callable[[], AbstractContextManager[Complete]]
+"""Loads a model, and frees it at the end."""
 
 
-def decoding(generator: Generator, reference: Complete, prompts: Sequence[Prompt], max_tokens: int) -> Figures:
+def decoding(ours: Opener, reference: Opener, prompts: Sequence[Prompt], max_tokens: int, suffix: str = "") -> Figures:
     """Tokens per second against a reference's, the prompt already read on both sides; medians over the prompts.
 
-    Answers of fewer than ``ENOUGH`` tokens don't count; without any that do, there are no figures.
+    Each is open alone, as it is in use, and twice, in the order ours, reference, reference, ours: what the machine
+    does meanwhile then weighs on both alike.
     """
-
-    def ours(prompt: Prompt, most: int) -> int:
-        return say(generator, prompt, most).usage.new_tokens
-
-    speeds = []
-    for number, prompt in enumerate(prompts):
-        order = (ours, reference) if number % 2 == 0 else (reference, ours)
-        found = {complete: _speed(complete, prompt, max_tokens) for complete in order}
-        if all(tokens >= ENOUGH for tokens, _ in found.values()):
-            speeds.append((found[ours][1], found[reference][1]))
-    if not speeds:
-        return {}
+    speeds: dict[Opener, list[list[float]]] = {ours: [], reference: []}
+    for opener in (ours, reference, reference, ours):
+        with opener() as complete:
+            speeds[opener].append([_speed(complete, prompt, max_tokens) for prompt in prompts])
+    mine, theirs = ([(a + b) / 2 for a, b in zip(*speeds[opener], strict=True)] for opener in (ours, reference))
     return {
-        "decode_tokens_per_s": median(mine for mine, _ in speeds),
-        "decode_reference_tokens_per_s": median(theirs for _, theirs in speeds),
-        "decode_ratio": median(mine / theirs for mine, theirs in speeds),
-        "decode_n": len(speeds),
+        f"decode{suffix}_tokens_per_s": median(mine),
+        f"decode{suffix}_reference_tokens_per_s": median(theirs),
+        f"decode{suffix}_ratio": median(a / b for a, b in zip(mine, theirs, strict=True)),
+        f"decode{suffix}_n": len(prompts),
     }
 
 
-def _speed(complete: Complete, prompt: Prompt, max_tokens: int) -> tuple[int, float]:
+def _speed(complete: Complete, prompt: Prompt, max_tokens: int) -> float:
     complete(prompt, 1)  # reads the prompt; what follows finds it in the context
     started = time.perf_counter()
-    tokens = complete(prompt, max_tokens)
-    return tokens, tokens / (time.perf_counter() - started)
+    return complete(prompt, max_tokens) / (time.perf_counter() - started)
 
 
 def seconds(run: Callable[[], object]) -> float:

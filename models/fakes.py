@@ -69,10 +69,10 @@ class FakeEmbedder:
 class FakeGenerator:
     """A ``Generator`` that quotes. Words are its tokens.
 
-    ``answers`` and ``judgements`` script it: the first key that is contained in a prompt's question, whatever the
-    case, gives the answer's text or P(yes). ``delay`` is slept before each piece, in seconds. ``prompts`` keeps
-    every prompt that it was given, in order. Without passages it answers with the question itself, so that a request
-    to rephrase a question gives that question.
+    ``answers`` and ``judgements`` script it: the first key that is contained in a prompt's instruction or question,
+    whatever the case, gives the answer's text or P(yes). ``delay`` is slept before each piece, in seconds. ``prompts``
+    keeps every prompt that it was given, in order. Without passages it answers with the question itself, so that a
+    request to rephrase a question gives that question.
     """
 
     def __init__(
@@ -143,14 +143,14 @@ class FakeGenerator:
 
     def _take(self, prompt: Prompt, max_tokens: int) -> int:
         """Note a prompt and return its tokens. Raises PromptTooLongError."""
-        length = sum(map(self.count_tokens, (prompt.system, *prompt.passages, prompt.question)))
+        length = sum(map(self.count_tokens, (prompt.system, *prompt.ahead, prompt.question)))
         if length + max_tokens > self.context_tokens:
             raise PromptTooLongError(
                 f"a prompt of {length} tokens and an answer of {max_tokens} do not fit the context of "
                 f"{self.context_tokens}; ask with fewer passages or raise context_tokens"
             )
-        for passage in prompt.passages:
-            self._remember(prompt.system, passage)
+        for text in prompt.ahead:
+            self._remember(prompt.system, text)
         with self._lock:
             self.prompts.append(prompt)
         return length
@@ -167,10 +167,10 @@ class FakeGenerator:
         with self._lock:
             if self._closed:
                 raise GeneratorDiedError("the model was closed; open the library again")
-            return sum(self.count_tokens(text) for text in prompt.passages if (prompt.system, text) in self._read)
+            return sum(self.count_tokens(text) for text in prompt.ahead if (prompt.system, text) in self._read)
 
     def _answer(self, prompt: Prompt) -> str:
-        scripted = _scripted(self._answers, prompt.question)
+        scripted = _scripted(self._answers, prompt.instruction + prompt.question)
         if scripted is not None:
             return scripted
         subject = _subject(prompt.question)
@@ -179,7 +179,7 @@ class FakeGenerator:
         return max(sentences, key=lambda s: len(words & set(_content(s))), default=subject).strip()
 
     def _judgement(self, prompt: Prompt) -> float:
-        scripted = _scripted(self._judgements, prompt.question)
+        scripted = _scripted(self._judgements, prompt.instruction + prompt.question)
         if scripted is not None:
             return scripted
         words = set(_content(_subject(prompt.question)))

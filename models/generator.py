@@ -19,9 +19,10 @@ import numpy as np
 
 from models.errors import ChatTemplateError, GeneratorDiedError
 from models.llama import ContextSize, Llama, Logits, Row, physical_cores, runtime
+from models.lookup import Lookup
 from models.passage_cache import PassageCache
 from models.protocols import Prompt, Request
-from models.slots import Slot, Slots, TokenPrompt
+from models.slots import Slot, Slots, TokenPrompt, common
 from models.template import ChatTemplate
 from models.worker import Worker
 
@@ -142,34 +143,52 @@ class LlamaGenerator:
             usage.cached_tokens = loaded.reused
             token = int(self._llama.decode([loaded.row])[0].argmax())
             usage.first_token_s = time.perf_counter() - started
-            self._follow(loaded.slot, token, request, emit, stop)
+            lookup = Lookup([self._plain_tokens(text) for text in request.prompt.passages])
+            tokens = self._greedy(loaded.slot, token, lookup, request)
+            self._answer(tokens, request, emit, stop)
+            loaded.slot.reserve = 0
 
         self._guard(run)
         usage.total_s = time.perf_counter() - started
 
-    def _follow(
-        self, slot: Slot, token: int, request: Request, emit: Callable[[str], None], stop: Callable[[], bool]
+    def _answer(
+        self, tokens: Iterator[int], request: Request, emit: Callable[[str], None], stop: Callable[[], bool]
     ) -> None:
-        """The loop of greedy generation, from the first token on."""
-        llama, usage, text = self._llama, request.usage, codecs.getincrementaldecoder("utf-8")("replace")
-        usage.stopped = "length"
-        while usage.new_tokens < request.max_tokens:
-            if llama.ends(token):
+        usage, text = request.usage, codecs.getincrementaldecoder("utf-8")("replace")
+        for token in tokens:
+            if self._llama.ends(token):
                 usage.stopped = "end"
                 break
             usage.new_tokens += 1
-            if piece := text.decode(llama.piece(token)):
+            if piece := text.decode(self._llama.piece(token)):
                 emit(piece)
             if stop():
                 usage.stopped = "cancelled"
                 break
-            if usage.new_tokens < request.max_tokens:
-                position = slot.end
-                slot.tail.append(token)
-                token = llama.step(slot.sequence, position, token)
-        slot.reserve = 0
+            if usage.new_tokens >= request.max_tokens:
+                usage.stopped = "length"
+                break
         if rest := text.decode(b"", final=True):
             emit(rest)
+
+    def _greedy(self, slot: Slot, first: int, lookup: Lookup, request: Request) -> Iterator[int]:
+        """Tokens of greedy text without end; each decode checks what ``lookup`` guessed along with a sure token."""
+        written, sure = [first], [first]
+        while True:
+            yield from sure
+            room = request.max_tokens - len(written) - 1  # no guess beyond the last token
+            sure = self._next(slot, sure[-1], lookup.guess(written)[: max(room, 0)])
+            written.extend(sure)
+            request.usage.decodes += 1
+
+    def _next(self, slot: Slot, token: int, guess: Sequence[int]) -> list[int]:
+        """Decode a token and a guess at what follows; the model's own next tokens, one more than were guessed right."""
+        best = self._llama.follow(slot.sequence, slot.end, [token, *guess])
+        right = common(best, guess)
+        if right < len(guess):
+            self._llama.remove(slot.sequence, slot.end + 1 + right, -1)
+        slot.tail.extend((token, *guess[:right]))
+        return best[: right + 1]
 
     def _judge(self, prompts: Sequence[Prompt], cancel: threading.Event) -> list[float]:
         rows: list[Row] = []
@@ -214,9 +233,9 @@ class LlamaGenerator:
 
     def _tokens(self, prompt: Prompt, reserve: int) -> TokenPrompt:
         before, after = self._frame(prompt.system)
-        passages = tuple(self._plain_tokens(text) for text in prompt.passages)
+        ahead = tuple(self._plain_tokens(text) for text in prompt.ahead)
         tail = (*self._llama.tokenize(prompt.question, special=False), *after)
-        return TokenPrompt(before, passages, tail, reserve)
+        return TokenPrompt(before, ahead, tail, reserve)
 
     def _cut_frame(self, system: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         frame = self._template.frame(system)

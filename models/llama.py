@@ -58,7 +58,8 @@ def runtime() -> Any:  # noqa: ANN401 - a module of foreign functions
     OpenMP reads its settings when the library is loaded. Its threads normally spin for long while they wait for one
     another; when another program wants a core too, each spins away the time that the other needs. Never spinning costs
     a third of the speed on an idle machine (21 tokens a second instead of 30), so they spin for a moment only. A value
-    that the user set wins.
+    that the user set wins. Each thread that decodes gets OpenMP threads of its own, and none of them spins while there
+    are more than cores: two models open in one process slow each other by a third even when one is idle.
     """
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = "100000"
@@ -185,10 +186,10 @@ class Llama:
                     found[index] = self._logits(i).copy()
         return [found[index] for index in range(len(rows))]
 
-    def step(self, sequence: int, position: int, token: int) -> int:
-        """Decode one token and return the most likely next one: the inner loop of greedy generation."""
-        self._run([(sequence, position, token, 0)])
-        return int(self._logits(0).argmax())
+    def follow(self, sequence: int, start: int, tokens: Sequence[int]) -> list[int]:
+        """Decode tokens at ``start``, ``start + 1``, ...; after each, the most likely next: the loop of greedy text."""
+        self._run([(sequence, start + i, token, i) for i, token in enumerate(tokens)])
+        return [int(self._logits(i).argmax()) for i in range(len(tokens))]
 
     def _run(self, part: Sequence[tuple[int, int, int, int]]) -> None:
         batch = self._batch

@@ -23,21 +23,36 @@ class Prompt:
 
     ``system`` is the system message. ``passages`` open the user's turn, each a text that is read by itself right
     after the system message, so that its attention states can be computed once and reused in any prompt with the
-    same system message. ``question`` is the rest of the user's turn. The model's own chat template wraps it all.
+    same system message. ``instruction`` says what to do with them; it is computed ahead in the same way and stands
+    between passages and question. ``question`` is the rest of the user's turn. The model's own chat template wraps it
+    all.
     """
 
     system: str
     passages: tuple[str, ...]
     question: str
+    instruction: str = ""
+
+    @property
+    def ahead(self) -> tuple[str, ...]:
+        """The texts that can be computed ahead, in their order."""
+        return (*self.passages, self.instruction) if self.instruction else self.passages
+
+    @property
+    def turn(self) -> str:
+        """The user's turn as one text."""
+        return "".join((*self.ahead, self.question))
 
 
 @dataclass(slots=True)
 class Usage:
-    """What one request cost; the generator fills it in as it goes. Times in seconds, the rest in tokens."""
+    """What one request cost; the generator fills it in as it goes. Times in seconds, the rest in tokens or runs."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     new_tokens: int = 0
+    decodes: int = 0
+    """Runs of the model after the first token: fewer than ``new_tokens`` where it checked several tokens in one."""
     first_token_s: float = 0.0
     total_s: float = 0.0
     stopped: str = ""

@@ -102,7 +102,7 @@ class Slots:
             reused += sum(map(len, slot.passages))
         slot.reserve = prompt.reserve
         # The last token is decoded again even when all are there: its logits are what is asked for.
-        same = min(_common(slot.tail, prompt.tail), len(prompt.tail) - 1)
+        same = min(common(slot.tail, prompt.tail), len(prompt.tail) - 1)
         if same < len(slot.tail):
             self._llama.remove(slot.sequence, slot.base + same, -1)
             del slot.tail[same:]
@@ -156,10 +156,10 @@ class Slots:
         free = [s for s in self._slots if s not in busy]
         alike = [s for s in free if s.base and s.passages == prompt.passages]
         if alike and prompt.passages:
-            return max(alike, key=lambda s: (_common(s.tail, prompt.tail), s.used))
+            return max(alike, key=lambda s: (common(s.tail, prompt.tail), s.used))
         if alike:  # no passages: worth keeping only when the text itself begins alike
-            best = max(alike, key=lambda s: _common(s.tail, prompt.tail))
-            if _common(best.tail, prompt.tail) * 2 > len(best.tail):
+            best = max(alike, key=lambda s: common(s.tail, prompt.tail))
+            if common(best.tail, prompt.tail) * 2 > len(best.tail):
                 return best
         return min(free, key=lambda s: s.used)
 
@@ -222,7 +222,8 @@ class Slots:
         self._cache.put(self._key(self._system, passage), self._llama.state(SPARE))
 
 
-def _common(left: Sequence[int], right: Sequence[int]) -> int:
+def common(left: Sequence[int], right: Sequence[int]) -> int:
+    """How many tokens two sequences begin with alike."""
     count = 0
     for a, b in zip(left, right, strict=False):
         if a != b:

@@ -182,6 +182,8 @@ class Library:
             return 0
         generator, computed = self.generator, 0
         papers = self.papers()
+        if papers:
+            generator.prepare(prompt.SYSTEM, [prompt.ahead(prompt.ANSWER)], cancel)
         for done, paper in enumerate(papers):
             if cancel is not None and cancel.is_set():
                 break

@@ -196,7 +196,7 @@ def _candidates(job: _Job, count: int) -> list[Hit]:
 
 
 def _draft(job: _Job, read: Sequence[Judged], usage: Usage) -> Iterator[str]:
-    asked = prompt.over([j.hit.passage for j in read], job.asked, prompt.ANSWER)
+    asked = prompt.answer([j.hit.passage for j in read], job.asked)
     yield from job.resources.generator.stream(Request(asked, job.resources.settings.answer_tokens, job.cancel, usage))
 
 

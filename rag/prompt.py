@@ -1,8 +1,8 @@
 """Every word that the model is given, as named constants, and the prompts made of them. Runs no model.
 
 A cached passage belongs to the system prompt that it was read under, so there is one short, neutral system prompt for
-everything; what differs between judging, answering and rewriting is said after the passages. The question stands
-before the instruction: a judgement and the answer that follows it begin alike, and what they share is decoded once.
+everything; what differs between judging, answering and rewriting is said after the passages. How to answer is said
+before the question, so that it is computed ahead like a passage and only the question is left to read.
 No passage carries its rank or a number: citations are computed from the finished sentence, never written by the model.
 """
 
@@ -37,8 +37,19 @@ def passage_text(passage: Passage) -> str:
     return PASSAGE.format(text=passage.text)
 
 
+def ahead(instruction: str) -> str:
+    """An instruction as the model reads it between passages and question."""
+    return instruction + "\n\n"
+
+
+def answer(passages: Sequence[Passage], question: str) -> Prompt:
+    """The prompt that asks for the answer from passages."""
+    asked = QUESTION.format(question=question).rstrip("\n")
+    return Prompt(SYSTEM, tuple(map(passage_text, passages)), asked, ahead(ANSWER))
+
+
 def over(passages: Sequence[Passage], question: str, instruction: str) -> Prompt:
-    """A prompt about passages: the question first, then what to do with it."""
+    """A prompt that judges passages: the question first, which all judgements share, then what to judge."""
     return Prompt(SYSTEM, tuple(map(passage_text, passages)), QUESTION.format(question=question) + instruction)
 
 
