@@ -58,5 +58,5 @@ bench: set-up ## measure speed with and without the passage cache (a few minutes
 	@$(RUN) eval bench $(ARGS)
 
 clean: ## remove the environment and what tools left; models and libraries stay
-	@rm -rf .venv .setup.json bench.json runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	@rm -rf .venv .setup.json bench.json runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ from typing import Literal
 
 from eval.signals import Collected, Road
 from rag.abstain import FEATURES, Calibration, Decision, Signals
-from rag.judge import SURE
+from rag.judge import is_sure
 
 Weight = Literal["balanced"] | None
 START = Calibration(0.0, {"yes": 1.0})
@@ -93,7 +93,7 @@ def probability(row: Calibration, item: Item) -> float:
 
 def _chosen(row: Calibration, item: Item) -> Signals:
     first = item.candidates[0]
-    if item.settles and row.probability(first) >= SURE:
+    if item.settles and is_sure(row.probability(first)):
         return first
     return max(item.candidates, key=row.probability)
 

@@ -23,7 +23,7 @@ from rag import prompt
 from rag.abstain import Signals
 from rag.domain import Answer, Found, Hit, Turn
 from rag.errors import ReadError
-from rag.judge import belonging, judge
+from rag.judge import belonging, judge, may_settle
 from rag.resources import Resources
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _row(question: Question, ears: Ears) -> Row:
         for hit, known in zip(hits, signals, strict=True)
     ]
     fields = {"id": question.id, "road": road.value, "answerable": question.answerable}
-    settles = not any(hit.named for hit in hits[1:])
+    settles = may_settle(hits)
     return {**fields, "candidates": candidates, "written": written, "settles": settles}
 
 

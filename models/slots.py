@@ -21,6 +21,9 @@ from models.llama import Llama, Row
 from models.passage_cache import PassageCache, entry_key
 
 SYSTEM, SPARE, FIRST_SLOT = 0, 1, 2
+IDLE = 2048
+"""Tokens of earlier prompts that stay for what may follow them. Attention walks over every cell in use, also those of
+other prompts: 5,000 of them cost a tenth of a token's time."""
 
 Tokens = tuple[int, ...]
 
@@ -93,6 +96,7 @@ class Slots:
             prompt = TokenPrompt(prompt.system, (), flat, prompt.reserve)
         slot = self._choose(prompt, busy)
         slot.used = next(self._clock)
+        self._let_go((slot, *busy))
         reused = len(prompt.system)
         if slot.passages != prompt.passages or slot.base == 0:
             self._clear(slot)
@@ -167,6 +171,15 @@ class Slots:
         self._llama.remove(slot.sequence)
         slot.passages, slot.base, slot.reserve = (), 0, 0
         slot.tail.clear()
+
+    def _let_go(self, needed: Sequence[Slot]) -> None:
+        """Clear the least recently used of the other slots, down to ``IDLE`` tokens."""
+        kept = 0
+        for slot in sorted(self._slots, key=lambda s: -s.used):
+            if slot.base and slot not in needed:
+                kept += slot.end - len(self._system)
+                if kept > IDLE:
+                    self._clear(slot)
 
     def _make_room(self, need: int, keep: Slot | None, busy: Sequence[Slot]) -> None:
         """Clear least recently used slots until ``need`` more cells are free."""

@@ -37,15 +37,22 @@ class Judged:
 
 
 def judge(question: str, hits: Sequence[Hit], resources: Resources, cancel: threading.Event) -> list[Judged]:
-    """The hits that were judged, best first. Fewer than were given when the first one settled it.
-
-    It can't when the question names what other papers contain too: it may be about both.
-    """
+    """The hits that were judged, best first. Fewer than were given when the first one settled it."""
     first = _answerable(question, hits[:1], resources, cancel)
-    if first and first[0].probability >= SURE and not any(hit.named for hit in hits[1:]):
+    if first and may_settle(hits) and is_sure(first[0].probability):
         return first
     rest = _answerable(question, hits[1:], resources, cancel)
     return sorted(first + rest, key=lambda j: -j.probability)
+
+
+def may_settle(hits: Sequence[Hit]) -> bool:
+    """Whether the first hit can settle a question alone: not when it names what other papers contain too."""
+    return not any(hit.named for hit in hits[1:])
+
+
+def is_sure(probability: float) -> bool:
+    """Whether a passage so probably answers that no other has to be read."""
+    return probability >= SURE
 
 
 def belonging(question: str, hits: Sequence[Hit], resources: Resources, cancel: threading.Event) -> list[Judged]:

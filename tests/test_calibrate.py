@@ -233,7 +233,7 @@ def test_a_listener_is_needed_and_passes_everything_on(tmp_path):
 @pytest.fixture(autouse=True)
 def sure(monkeypatch):
     """The figures below are made for this one."""
-    monkeypatch.setattr(fit, "SURE", 0.9)
+    monkeypatch.setattr("rag.judge.SURE", 0.9)
 
 
 def drawn(count, seed=3):

@@ -122,6 +122,18 @@ def test_the_least_recently_used_slot_makes_room():
     assert held(llama, second)
 
 
+def test_only_so_many_tokens_of_earlier_prompts_stay(monkeypatch):
+    monkeypatch.setattr("models.slots.IDLE", 9)
+    llama, slots = build()
+    first = load(llama, slots, (A,), (30, 31)).slot
+    second = load(llama, slots, (B,), (40, 41)).slot
+    assert len(llama.cells[first.sequence]) == 7
+    third = load(llama, slots, (A, B), (50,), busy=(second,)).slot
+    assert [bool(llama.cells[s.sequence]) for s in (first, second, third)] == [True, True, True]
+    load(llama, slots, (), (60, 61))
+    assert [bool(llama.cells[s.sequence]) for s in (first, second, third)] == [False, False, True]
+
+
 def test_what_does_not_fit_is_refused():
     _, slots = build(tokens=16)
     with pytest.raises(PromptTooLongError):
