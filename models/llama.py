@@ -1,8 +1,8 @@
 """A thin, typed layer on llama.cpp's low-level calls: tokens in, logits out. One model, one context, many sequences.
 
 Knows nothing of templates, passages or caches, and is not safe to use from two threads at once (``worker`` sees to
-that). llama-cpp-python's own ``Llama`` class copies logits and builds samplers for every token; going below it makes
-greedy decoding about a third faster and opens the sequence calls that moving attention states needs.
+that). llama-cpp-python's own ``Llama`` class knows one sequence only; below it are the calls that copy, move, save and
+restore sequences, on which the passage cache rests.
 """
 
 from __future__ import annotations
