@@ -124,7 +124,7 @@ def test_the_least_recently_used_slot_makes_room():
 
 def test_only_so_many_tokens_of_earlier_prompts_stay(monkeypatch):
     monkeypatch.setattr("models.slots.IDLE", 9)
-    llama, slots = build()
+    llama, slots = build(sequences=7)
     first = load(llama, slots, (A,), (30, 31)).slot
     second = load(llama, slots, (B,), (40, 41)).slot
     assert len(llama.cells[first.sequence]) == 7
