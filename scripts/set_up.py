@@ -110,6 +110,7 @@ class Run:
         took = time.monotonic() - began
         self._took[name] = round(took, 1)
         left = said.splitlines() if stage.leaves else []
+        RECORDS.mkdir(parents=True, exist_ok=True)  # a stage may find that it has nothing to run
         record(name).write_text(json.dumps({"hash": digest(stage), "leaves": left}), encoding="utf-8")
         say(f"set-up: {name} done in {clock(took)}")
 

@@ -136,6 +136,17 @@ def test_a_second_run_runs_nothing_and_a_change_runs_what_it_concerns(modules, s
     assert not (tmp_path / "times.json").exists()
 
 
+@pytest.mark.usefixtures("stage")
+def test_a_stage_that_has_nothing_to_run_is_done(modules, capsys):
+    """So it is with an environment in `.venv` that somebody made by hand."""
+    set_up, stages = modules
+    set_up.STAGES["one"] = stages.Stage((), lambda: [], lambda: "")
+    assert set_up.main(["one"]) == 0
+    assert "one done" in capsys.readouterr().err
+    assert set_up.main(["one"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_a_stage_whose_files_went_away_runs_again(modules, stage, capsys, tmp_path):
     set_up, _ = modules
     left = tmp_path / "left"
