@@ -107,29 +107,43 @@ Opener = Callable[[], AbstractContextManager[Complete]]
 """Loads a model, and frees it at the end."""
 
 
-def decoding(ours: Opener, reference: Opener, prompts: Sequence[Prompt], max_tokens: int, suffix: str = "") -> Figures:
+ENOUGH = 64
+"""Tokens that a text must have for its speed to count."""
+
+
+def decoding(
+    ours: Opener, reference: Opener, prompts: Sequence[Prompt], max_tokens: int, suffix: str = "", enough: int = ENOUGH
+) -> Figures:
     """Tokens per second against a reference's, the prompt already read on both sides; medians over the prompts.
 
     Each is open alone, as it is in use, and twice, in the order ours, reference, reference, ours: what the machine
-    does meanwhile then weighs on both alike.
+    does meanwhile then weighs on both alike. Texts of fewer than ``enough`` tokens don't count; without any that do,
+    there are no figures.
     """
-    speeds: dict[Opener, list[list[float]]] = {ours: [], reference: []}
+    runs: dict[Opener, list[list[tuple[int, float]]]] = {ours: [], reference: []}
     for opener in (ours, reference, reference, ours):
         with opener() as complete:
-            speeds[opener].append([_speed(complete, prompt, max_tokens) for prompt in prompts])
-    mine, theirs = ([(a + b) / 2 for a, b in zip(*speeds[opener], strict=True)] for opener in (ours, reference))
+            runs[opener].append([_timed(complete, prompt, max_tokens) for prompt in prompts])
+    speeds = [
+        tuple(sum(tokens / took for tokens, took in side) / 2 for side in (mine, theirs))
+        for mine, theirs in zip(zip(*runs[ours], strict=True), zip(*runs[reference], strict=True), strict=True)
+        if all(tokens >= enough for tokens, _ in (*mine, *theirs))
+    ]
+    if not speeds:
+        return {}
     return {
-        f"decode{suffix}_tokens_per_s": median(mine),
-        f"decode{suffix}_reference_tokens_per_s": median(theirs),
-        f"decode{suffix}_ratio": median(a / b for a, b in zip(mine, theirs, strict=True)),
-        f"decode{suffix}_n": len(prompts),
+        f"decode{suffix}_tokens_per_s": median(mine for mine, _ in speeds),
+        f"decode{suffix}_reference_tokens_per_s": median(theirs for _, theirs in speeds),
+        f"decode{suffix}_ratio": median(mine / theirs for mine, theirs in speeds),
+        f"decode{suffix}_n": len(speeds),
     }
 
 
-def _speed(complete: Complete, prompt: Prompt, max_tokens: int) -> float:
+def _timed(complete: Complete, prompt: Prompt, max_tokens: int) -> tuple[int, float]:
+    """Tokens and seconds."""
     complete(prompt, 1)  # reads the prompt; what follows finds it in the context
     started = time.perf_counter()
-    return complete(prompt, max_tokens) / (time.perf_counter() - started)
+    return complete(prompt, max_tokens), time.perf_counter() - started
 
 
 def seconds(run: Callable[[], object]) -> float:

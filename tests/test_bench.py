@@ -89,11 +89,11 @@ def test_an_answer_without_a_piece_has_its_first_word_at_its_end():
 def test_decoding_is_compared_with_the_prompt_read_and_one_model_open_at_a_time():
     log = []
 
-    def opener(name):
+    def opener(name, short="none"):
         @contextlib.contextmanager
         def opened():
             log.append(f"{name} opens")
-            yield lambda prompt, most: log.append((prompt.question, most)) or most
+            yield lambda prompt, most: log.append((prompt.question, most)) or (9 if prompt.question == short else most)
             log.append(f"{name} closes")
 
         return opened
@@ -109,6 +109,10 @@ def test_decoding_is_compared_with_the_prompt_read_and_one_model_open_at_a_time(
         "decode_x_ratio", "decode_x_n", "decode_x_tokens_per_s", "decode_x_reference_tokens_per_s"
     }  # fmt: skip
     assert found["decode_x_ratio"] > 0
+    # Where either side says little, its speed doesn't count.
+    assert speed.decoding(opener("ours"), opener("theirs", "q1"), prompts(2), 70)["decode_n"] == 1
+    assert speed.decoding(opener("ours", "q0"), opener("theirs", "q1"), prompts(2), 70) == {}
+    assert speed.decoding(opener("ours"), opener("theirs", "q1"), prompts(2), 70, enough=1)["decode_n"] == 2
 
 
 def test_a_command_is_timed_and_a_failing_one_is_told():
@@ -231,7 +235,7 @@ def test_figures_go_to_one_flat_object(benched, tmp_path):
 
 @pytest.mark.parametrize("missing", [check.figure for check in CHECKS])
 def test_each_bound_is_checked_and_a_figure_not_measured_misses(benched, missing):
-    bad = {"first_word_ratio": 11.9, "first_word_cold_ratio": 1.11, "decode_ratio": 0.84}.get(missing, -3.0)
+    bad = {"first_word_ratio": 11.9, "first_word_cold_ratio": 1.11, "decode_ratio": 1.19}.get(missing, -3.0)
     code, shown, told, _ = benched({**GOOD, missing: bad}, "--check", "--out", "other.json")
     assert code == 1
     assert shown.count("MISSED") == 1
@@ -242,7 +246,7 @@ def test_each_bound_is_checked_and_a_figure_not_measured_misses(benched, missing
 
 
 def test_without_check_a_miss_is_only_shown(benched):
-    code, shown, told, asked = benched({**GOOD, "decode_ratio": 0.8}, "--questions", "3")
+    code, shown, told, asked = benched({**GOOD, "decode_ratio": 0.9}, "--questions", "3")
     assert code == 0
     assert "MISSED" in shown
     assert "only 3 questions" in told
@@ -253,13 +257,6 @@ def test_a_bound_itself_holds():
     assert Check("a", ">=", 2).holds({"a": 2.0})
     assert Check("a", "<=", 2).holds({"a": 2.0})
     assert not Check("a", "<=", 2).holds({})
-
-
-def test_a_goal_that_is_not_reached_is_shown_but_does_not_fail():
-    check = Check("a", ">=", 0.9, goal=1.2)
-    assert str(check) == ">= 0.9 (goal 1.2)"
-    assert [check.verdict({"a": value}) for value in (0.8, 1.0, 1.2)] == ["MISSED", "short of its goal", "holds"]
-    assert check.verdict({}) == "MISSED"
 
 
 def test_a_damaged_setup_file_is_named(tmp_path):

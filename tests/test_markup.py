@@ -1,3 +1,5 @@
+"""Markup in abstracts and answers becomes styled runs of text, whatever is thrown at it."""
+
 from __future__ import annotations
 
 from itertools import pairwise
