@@ -129,6 +129,16 @@ def test_a_reader_who_leaves_frees_the_model(cached):
     assert "42" in say(cached, (BOATS,))[0]
 
 
+def test_guessing_from_the_passages_saves_decodes_and_changes_no_word(plain):
+    question = "Repeat the passage above word for word."
+    guessed, usage = say(plain, (BOATS,), question, max_tokens=60)
+    alone, every = say(plain, (), BOATS + question, max_tokens=60)
+    assert guessed == alone
+    assert usage.new_tokens == every.new_tokens
+    assert usage.decodes < every.decodes
+    assert every.decodes >= every.new_tokens - 1
+
+
 def test_length_stops_an_answer_and_says_so(cached):
     text, usage = say(cached, (), "Count from 1 to 100.", max_tokens=8)
     assert usage.new_tokens == 8
