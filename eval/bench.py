@@ -34,9 +34,8 @@ ENOUGH = 50
 """Questions below which figures are rough."""
 THREE, COLD = 25, 5
 """Questions that three passages, and the empty cache, are measured on: each costs many seconds without a cache."""
-DECODED, DECODED_ANSWERS = 5, 12
-"""Long texts, and answers, whose decoding is compared."""
-DECODED_TOKENS = 96
+DECODED, DECODED_ANSWERS = 12, 12
+"""Answers whose decoding is compared: to broad questions, and to the exam's."""
 COMMANDS = {"help_s": ("--help",), "models_list_s": ("models", "list")}
 FAILED = 1
 
@@ -123,8 +122,8 @@ def phases(questions: Sequence[Question], output: Output) -> Iterator[tuple[str,
             yield "first word and marks, three passages", comparison.three_passages(cases[:THREE], both)
             yield "first word and marks, judged passages", comparison.judged_passages(cases, both)
     ours, reference = partial(opponents.ours, settings), partial(opponents.high_level, settings)
-    long = [comparison.at_length(case) for case in cases[:DECODED]]
-    yield "decoding", speed.decoding(ours, reference, long, DECODED_TOKENS)
+    long = comparison.at_length(cases[:DECODED])
+    yield "decoding", speed.decoding(ours, reference, long, settings.answer_tokens)
     answers = [case.read for case in cases[:DECODED_ANSWERS]]
     yield "decoding, answers", speed.decoding(ours, reference, answers, settings.answer_tokens, "_answers", enough=1)
 

@@ -5,6 +5,7 @@ Answers are the model's drafts as they come, neither verified nor refused, so th
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
 
 FOUND = 3
 """Passages of the prompt that is made without judging."""
-AT_LENGTH = "Describe this paper at length: its problem, its method, its experiments and each of its results."
+BROAD = (
+    "Describe this paper at length: its problem, its method, its experiments and each of its results.",
+    "Summarize this paper: problem, approach, results.",
+    "What method do the authors propose, and what results do they report?",
+)
+"""Questions that a whole abstract answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +87,10 @@ def _over(hits: Sequence[Hit], question: Question) -> Prompt:
     return prompt.answer([hit.passage for hit in hits[:FOUND]], question.asked)
 
 
-def at_length(one: Case) -> Prompt:
-    """A prompt over the best passage that asks for a long text."""
-    return replace(one.one, question=AT_LENGTH, instruction="")
+def at_length(cases: Sequence[Case]) -> list[Prompt]:
+    """Prompts whose answers are long: over each case's best passage, one of the broad questions."""
+    asked = [prompt.QUESTION.format(question=question).rstrip("\n") for question in BROAD]
+    return [replace(one.one, question=question) for one, question in zip(cases, itertools.cycle(asked), strict=False)]
 
 
 def three_passages(cases: Sequence[Case], both: Both) -> Figures:

@@ -26,6 +26,7 @@ from models.slots import Slot, Slots, TokenPrompt, common
 from models.template import ChatTemplate
 from models.worker import Worker
 
+SENTENCE_ENDS = (".", "!", "?", ".\n", ".\n\n")
 YES, NO = ("yes", "Yes", "YES", " yes", " Yes"), ("no", "No", "NO", " no", " No")
 
 
@@ -143,7 +144,7 @@ class LlamaGenerator:
             usage.cached_tokens = loaded.reused
             token = int(self._llama.decode([loaded.row])[0].argmax())
             usage.first_token_s = time.perf_counter() - started
-            lookup = Lookup([self._plain_tokens(text) for text in request.prompt.passages])
+            lookup = self._lookup(request.prompt)
             tokens = self._greedy(loaded.slot, token, lookup, request)
             self._answer(tokens, request, emit, stop)
             loaded.slot.reserve = 0
@@ -180,6 +181,11 @@ class LlamaGenerator:
             sure = self._next(slot, sure[-1], lookup.guess(written)[: max(room, 0)])
             written.extend(sure)
             request.usage.decodes += 1
+
+    def _lookup(self, prompt: Prompt) -> Lookup:
+        # Answers repeat passages, and begin with the words of the question.
+        question = self._llama.tokenize(prompt.question, special=False)
+        return Lookup([*map(self._plain_tokens, prompt.passages), question], self._first_tokens(SENTENCE_ENDS))
 
     def _next(self, slot: Slot, token: int, guess: Sequence[int]) -> list[int]:
         """Decode a token and a guess at what follows; the model's own next tokens, one more than were guessed right."""

@@ -21,7 +21,10 @@ Label = Callable[[str], str]
 SYSTEM = "You answer questions about research papers from their abstracts."
 PASSAGE = "Passage: {text}\n\n"
 QUESTION = "Question: {question}\n"
-ANSWER = "Answer in one to three sentences. Give every number, name and item that the passage states for it."
+ANSWER = (
+    "Answer in one to three sentences, quoting the passage word for word. "
+    "Give every number, name and item that the passage states for it."
+)
 JUDGE = "Does the passage state the answer to this question? Reply yes or no."
 BELONGS = "Does this paper belong in the answer to this question? Reply yes or no."
 CLAIM = "Proposed answer: {claim}\nIs every part of the proposed answer stated in the passage? Reply yes or no."

@@ -189,11 +189,13 @@ def test_marks_count_right_drafts_and_first_words_are_of_one_passage():
 
 
 @pytest.mark.usefixtures("plainly")
-def test_the_long_prompt_is_over_the_best_passage():
+def test_long_answers_are_asked_from_the_best_passage_by_broad_questions_in_turn():
     one = comparison.case(QUESTION, library(0.99, 0.1))
-    assert comparison.at_length(one).passages == one.one.passages
-    assert "at length" in comparison.at_length(one).question
-    assert not comparison.at_length(one).instruction
+    prompts = comparison.at_length([one] * 4)
+    assert len(prompts) == 4
+    assert all((p.passages, p.instruction) == (one.one.passages, one.one.instruction) for p in prompts)
+    assert all(question in p.question for question, p in zip(comparison.BROAD, prompts, strict=False))
+    assert prompts[3] == prompts[0] != prompts[1]
 
 
 # --- the command

@@ -7,6 +7,7 @@ import pytest
 from models.catalog import resolve
 from models.errors import GeneratorDiedError, ModelDamagedError, ModelMissingError, PromptTooLongError
 from models.generator import GeneratorArgs, LlamaGenerator
+from models.lookup import STEPS, Lookup
 from models.passage_cache import PassageCache
 from models.protocols import Prompt, Request
 from models.weights import path_of
@@ -15,6 +16,12 @@ from rag.settings import load_settings
 SYSTEM = "You answer questions about research papers from their abstracts."
 BOATS = "Passage: We present OARFISH, a planner for rowing boats. OARFISH needs 42 strokes per mile.\n\n"
 KITES = "Passage: KITEWING steers kites with a neural network of 7 layers trained on wind from Skagen.\n\n"
+HARBOR = (
+    "Passage: The harbor of Lunde was dredged twice, first in the spring of 1911 by two steam dredgers which the town "
+    "had borrowed from a village across the sound and later in the autumn of 1934 by a floating crane that belonged to "
+    "a company from Aarhus and stayed for eleven weeks because storms kept breaking its anchors off the northern "
+    "pier.\n\n"
+)
 STROKES = "Question: How many strokes per mile does OARFISH need?\n"
 ANSWER, JUDGE = "Answer in one sentence.", "Does the passage state the answer to this question? Reply yes or no."
 
@@ -129,14 +136,17 @@ def test_a_reader_who_leaves_frees_the_model(cached):
     assert "42" in say(cached, (BOATS,))[0]
 
 
-def test_guessing_from_the_passages_saves_decodes_and_changes_no_word(plain):
+def test_guessing_from_the_prompt_saves_decodes_and_changes_no_word(plain, monkeypatch):
     question = "Repeat the passage above word for word."
-    guessed, usage = say(plain, (BOATS,), question, max_tokens=60)
-    alone, every = say(plain, (), BOATS + question, max_tokens=60)
-    assert guessed == alone
-    assert usage.new_tokens == every.new_tokens
-    assert usage.decodes < every.decodes
-    assert every.decodes >= every.new_tokens - 1
+    guessed = [say(plain, (passage,), question, max_tokens=120) for passage in (BOATS, HARBOR)]
+    monkeypatch.setattr(Lookup, "guess", lambda _self, _answer: ())
+    for (text, usage), passage in zip(guessed, (BOATS, HARBOR), strict=True):
+        alone, every = say(plain, (passage,), question, max_tokens=120)
+        assert text == alone
+        assert usage.new_tokens == every.new_tokens
+        assert every.decodes >= every.new_tokens - 1
+        assert usage.decodes * 3 < every.decodes * 2
+    assert STEPS[0].guessed * 2 < guessed[1][1].new_tokens
 
 
 def test_length_stops_an_answer_and_says_so(cached):

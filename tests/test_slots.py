@@ -7,7 +7,7 @@ from models.llama import ContextSize, Row
 from models.passage_cache import PassageCache
 from models.slots import FIRST_SLOT, SPARE, SYSTEM, Slots, TokenPrompt
 
-S, A, B = (1, 2, 3), (10, 11), (20, 21, 22)
+S, A, B, C = (1, 2, 3), (10, 11), (20, 21, 22), (25, 26)
 
 
 class RecordingLlama:
@@ -132,6 +132,15 @@ def test_only_so_many_tokens_of_earlier_prompts_stay(monkeypatch):
     assert [bool(llama.cells[s.sequence]) for s in (first, second, third)] == [True, True, True]
     load(llama, slots, (), (60, 61))
     assert [bool(llama.cells[s.sequence]) for s in (first, second, third)] == [False, False, True]
+
+
+def test_writing_an_answer_lets_go_of_what_holds_other_passages():
+    llama, slots = build(sequences=8)
+    mine, other, both = (load(llama, slots, passages, (30, 31)).slot for passages in ((A,), (B,), (A, B)))
+    load(llama, slots, (A, C), (50,))
+    assert all(llama.cells[s.sequence] for s in (mine, other, both))
+    load(llama, slots, (A, C), (60,), reserve=4)
+    assert [bool(llama.cells[s.sequence]) for s in (mine, other, both)] == [True, False, False]
 
 
 def test_what_does_not_fit_is_refused():
