@@ -22,7 +22,7 @@ SYSTEM = "You answer questions about research papers from their abstracts."
 PASSAGE = "Passage: {text}\n\n"
 QUESTION = "Question: {question}\n"
 ANSWER = (
-    "Answer in one to three sentences, quoting the passage word for word. "
+    "Answer by quoting the passage word for word, in one to three sentences. "
     "Give every number, name and item that the passage states for it."
 )
 JUDGE = "Does the passage state the answer to this question? Reply yes or no."
