@@ -50,7 +50,7 @@ FOLLOW = Question(
 
 class Models:
     def __init__(self, judgements, said="OARFISH needs 42 strokes per mile."):
-        self.fake = FakeGenerator({"Answer in": said}, judgements)
+        self.fake = FakeGenerator({"Answer by": said}, judgements)
 
     def generator(self):
         return self.fake

@@ -49,7 +49,7 @@ def answered(question, generator, history=(), **more) -> Answer:
 
 def fake(answers=None, yes=0.99, **more):
     judgements = {"state the answer": yes, "belong in the answer": yes, **more}
-    return FakeGenerator(answers or {"Answer in": "OARFISH needs 42 strokes per mile."}, judgements)
+    return FakeGenerator(answers or {"Answer by": "OARFISH needs 42 strokes per mile."}, judgements)
 
 
 def test_papers_come_first_then_the_draft_then_the_answer():
@@ -68,20 +68,20 @@ def test_papers_come_first_then_the_draft_then_the_answer():
 
 
 def test_a_marker_that_the_model_writes_is_no_citation():
-    answer = answered("How many strokes does OARFISH need?", fake({"Answer in": "OARFISH needs 42 strokes [7]."}))
+    answer = answered("How many strokes does OARFISH need?", fake({"Answer by": "OARFISH needs 42 strokes [7]."}))
     assert [c.number for c in answer.citations] == [1]
     assert "[7]" not in answer.marked
 
 
 def test_an_answer_does_not_speak_of_the_passage():
     said = "The passage states that OARFISH needs 42 strokes per mile."
-    answer = answered("How many strokes does OARFISH need?", fake({"Answer in": said}))
+    answer = answered("How many strokes does OARFISH need?", fake({"Answer by": said}))
     assert answer.text == "OARFISH needs 42 strokes per mile."
 
 
 def test_an_invented_number_is_dropped_and_told():
     said = "OARFISH needs 42 strokes per mile. It has 19 layers."
-    answer = answered("How many strokes does OARFISH need?", fake({"Answer in": said}))
+    answer = answered("How many strokes does OARFISH need?", fake({"Answer by": said}))
     assert answer.text == "OARFISH needs 42 strokes per mile."
     [dropped] = answer.dropped
     assert "19" in dropped.reason
@@ -89,7 +89,7 @@ def test_an_invented_number_is_dropped_and_told():
 
 
 def test_when_nothing_is_supported_it_abstains():
-    answer = answered("How many layers does OARFISH have?", fake({"Answer in": "OARFISH has 19 layers."}))
+    answer = answered("How many layers does OARFISH have?", fake({"Answer by": "OARFISH has 19 layers."}))
     assert answer.abstained
     assert answer.text.startswith(REFUSAL)
     assert answer.citations == ()
@@ -101,7 +101,7 @@ def test_it_abstains_before_writing_when_no_passage_answers():
     answer = answered("Who built OARFISH?", generator)
     assert answer.abstained
     assert [h.paper.label for h in answer.nearest] == ["OARFISH", "KITEWING", "SNOWMAP"]
-    assert not any("Answer in" in p.question for p in generator.prompts)
+    assert not any("Answer by" in p.question for p in generator.prompts)
 
 
 def test_strictness_decides():
@@ -121,7 +121,7 @@ def test_a_list_has_each_paper_that_belongs_with_its_evidence():
 
 
 def test_a_follow_up_is_about_the_paper_cited_last_even_when_it_is_not_found():
-    generator = fake({"Answer in": "KITEWING is trained on wind from Skagen."})
+    generator = fake({"Answer by": "KITEWING is trained on wind from Skagen."})
     history = [Turn("What is KITEWING?", "It steers kites.", ("KITEWING",))]
     answer = answered("Where is its wind from?", generator, history, found=("OARFISH", "SNOWMAP"))
     assert answer.asked == "Where is KITEWING's wind from?"
@@ -129,7 +129,7 @@ def test_a_follow_up_is_about_the_paper_cited_last_even_when_it_is_not_found():
 
 
 def test_a_foreign_question_is_searched_in_english_and_answered_as_asked():
-    generator = fake({"Translate": "How many strokes?", "Answer in": "OARFISH 需要 42 次划桨。"}, **{"Proposed": 0.9})
+    generator = fake({"Translate": "How many strokes?", "Answer by": "OARFISH 需要 42 次划桨。"}, **{"Proposed": 0.9})
     answer = answered("OARFISH 需要多少次划桨？", generator)
     assert answer.text == "OARFISH 需要 42 次划桨。"
     assert [p.label for p in answer.papers] == ["OARFISH"]
@@ -148,7 +148,7 @@ def test_what_is_no_question_is_refused_before_anything_is_searched(question):
 def test_cancelling_keeps_what_is_verified_and_drops_the_torn_sentence():
     cancel = threading.Event()
     said = "OARFISH needs 42 strokes per mile. OARFISH is a planner for boats and much more that never ends"
-    events = answer_events("What is OARFISH?", (), resources(fake({"Answer in": said})), cancel)
+    events = answer_events("What is OARFISH?", (), resources(fake({"Answer by": said})), cancel)
     seen = ""
     for event in events:
         if isinstance(event, Piece):
@@ -161,7 +161,7 @@ def test_cancelling_keeps_what_is_verified_and_drops_the_torn_sentence():
 
 
 def test_an_empty_draft_is_an_abstention():
-    assert answered("What is OARFISH?", fake({"Answer in": "  "})).abstained
+    assert answered("What is OARFISH?", fake({"Answer by": "  "})).abstained
 
 
 def test_an_item_does_not_say_its_first_words_twice():
