@@ -27,8 +27,8 @@ class Step:
 
 
 STEPS = (Step(24, 15, whole=True), Step(4, 3), Step(3, 1))
-"""Longest first. With the sure token these are 16, 4 and 2 rows a decode, which on two cores cost 8, 2.7 and 1.6 single
-ones (5 to 15 rows cost as much as 16: they fill no matrix kernel of llama.cpp)."""
+"""Longest first. With the sure token these are 16, 4 and 2 rows a decode, which on two cores cost 8, 2.8 and 1.6 single
+ones; 8 rows cost 6.5 and 10 to 15 up to 9.5, since they fill no matrix kernel of llama.cpp."""
 SHORTEST = STEPS[-1].shared
 
 

@@ -1,12 +1,11 @@
 """What each sequence of the attention memory holds, and how a prompt gets into one with the least work.
 
 A prompt is system tokens, passages and a tail (the question, the template's end). An instruction that can be read ahead
-counts as one more passage. Each passage is read by
-itself right after the system tokens; its states are kept in a ``PassageCache`` and moved to their place by a
-rotation of the keys, which is exact for the positions and leaves out only the attention between passages (the
-prompt-cache idea of Gim et al., "Prompt Cache: Modular Attention Reuse for Low-Latency Inference", MLSys 2024).
-A slot remembers its passages and tail, so that a second prompt which begins alike decodes only where it differs:
-judging a passage and later a draft from it pays for the question once.
+counts as one more passage. Each passage is read by itself right after the system tokens; its states are kept in a
+``PassageCache`` and moved to their place by a rotation of the keys, which is exact for the positions and leaves out
+only the attention between passages (the prompt-cache idea of Gim et al., "Prompt Cache: Modular Attention Reuse for
+Low-Latency Inference", MLSys 2024). A slot remembers its passages and tail, so that a second prompt which begins alike
+decodes only where it differs: judging a passage and later a draft from it pays for the question once.
 
 Does not tokenize, sample or lock.
 """

@@ -101,7 +101,7 @@ def test_it_abstains_before_writing_when_no_passage_answers():
     answer = answered("Who built OARFISH?", generator)
     assert answer.abstained
     assert [h.paper.label for h in answer.nearest] == ["OARFISH", "KITEWING", "SNOWMAP"]
-    assert not any("Answer by" in p.question for p in generator.prompts)
+    assert not any("Answer by" in p.turn for p in generator.prompts)
 
 
 def test_strictness_decides():
