@@ -22,7 +22,9 @@ class Paper:
     """One abstract. ``id`` is derived from its text, so the same abstract has the same id wherever it came from.
 
     ``label`` is what to call it: its title, else the name that it gives its own method, else its first words.
-    ``source`` is the name of the file it was read from, ``position`` its place in there, from 0.
+    ``source`` is the name of the file it was read from, ``position`` its place in there, from 0. What the file did not
+    say of a paper is empty (``year``: None). ``external_id`` has its kind before it: ``arxiv:…``, ``pmid:…``; ``id:…``
+    is a key of its own file.
     """
 
     id: str
@@ -31,6 +33,13 @@ class Paper:
     source: str = ""
     position: int = 0
     title: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    topics: tuple[str, ...] = ()
+    url: str = ""
+    doi: str = ""
+    external_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import statistics
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rag.corpus.decoding import decode
-from rag.corpus.records import Record, Skipped
+from rag.corpus.records import Format, Options, Record, Skipped
+from rag.corpus.sources import Source
 
 _LINE_END = re.compile(r"\r+\n|[\r\n\x0b\x85\u2028]")
 _PAGE_END = re.compile(r"[\f\u2029]")
@@ -33,9 +33,10 @@ _UNWRAPPED = 200  # characters: a line this long is not broken for layout
 _TITLED = 0.8  # share of the abstracts that must have a heading for headings to be titles
 
 
-def read(data: bytes, name: str) -> Iterator[Record | Skipped]:
+def read(source: Source, _: Options) -> Iterator[Record | Skipped]:
     """Records of a text file, in order, and what was skipped. Raises ReadError when the bytes are no text."""
-    parts = _parts(list(_paragraphs(decode(data, name))))
+    name = source.name
+    parts = _parts(list(_paragraphs(source.text())))
     if not parts:
         return
     kinds = [_is_heading(part) for part in parts]
@@ -150,3 +151,9 @@ def _without_marks(heading: str) -> str:
 
 def _shortened(text: str, limit: int = 40) -> str:
     return text if len(text) <= limit else text[:limit].rstrip() + "…"
+
+
+FORMAT = Format(
+    "text", "plain text, blank lines between abstracts", (".txt", ".md", ".text", ".markdown"),
+    lambda source: source.suffix in {".txt", ".md", ".text", ".markdown", ""}, read,
+)  # fmt: skip

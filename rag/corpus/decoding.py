@@ -47,14 +47,19 @@ def decode(data: bytes, name: str) -> str:
     ``name`` is what errors call the file. Raises ReadError for a binary file, for broken UTF-8 (with the line) and
     for bytes in no known encoding.
     """
-    for magic, what, way_out in _BINARY:
-        if data.startswith(magic):
-            raise ReadError(f"{name} is {what}, not text: {way_out}")
+    refuse_binary(data, name)
     text = _decoded(data, name)
     controls = len(_CONTROLS.findall(text))
     if controls > 8 and controls > len(text) / 100:
         raise ReadError(f"{name} is a binary file, not text: add a text file")
     return text.translate(_WHITE_CONTROLS)
+
+
+def refuse_binary(data: bytes, name: str) -> None:
+    """Raise ReadError for what begins like a kind of file that holds no text."""
+    for magic, what, way_out in _BINARY:
+        if data.startswith(magic):
+            raise ReadError(f"{name} is {what}, not text: {way_out}")
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -1,19 +1,36 @@
-"""What a reader yields: records and the reasons for leaving some out. Reads nothing itself."""
+"""What a reader is given and what it yields: options; records, and the reasons for leaving some out. Reads nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rag.domain import Paper
+
+if TYPE_CHECKING:
+    from rag.corpus.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One abstract as a reader found it. ``title`` is empty when the file gives none."""
+    """One abstract as a reader found it; whatever the file does not give is empty.
+
+    ``external_id`` is what others know the paper by, with its kind before it (``arxiv:2602.05448``, ``pmid:30776994``,
+    ``openreview:abc``, ``acl:2022.acl-long.1``, ``s2:77490025``); ``id:…`` is a key that means something in its own
+    file only. ``doi`` has no address before it. ``text`` and the other fields may still hold markup of the format's
+    own only where the format says that they are LaTeX or Markdown; HTML and XML tags are the reader's to remove.
+    """
 
     text: str
     title: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    topics: tuple[str, ...] = ()
+    url: str = ""
+    doi: str = ""
+    external_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +60,32 @@ class Reading:
     skipped: tuple[Skipped, ...] = ()
 
 
-Reader = Callable[[bytes, str], Iterable[Record | Skipped]]
-"""A file's bytes and its name -> its records in order. Raises ReadError when the bytes are not of its format."""
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user says about files. ``columns`` maps a field of ``Record`` to a column of a table."""
+
+    format: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+Reader = Callable[["Source", Options], Iterable[Record | Skipped]]
+"""A source -> its records in order, one at a time; a record without an abstract has an empty ``text``.
+
+A record that can't be read is yielded as ``Skipped``, and the next is read. Raises ReadError, one line with the
+source's name and the record's number or line, when no more can be read.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format. ``name`` is what ``--format`` calls it, ``title`` what people do; ``suffixes`` its usual endings.
+
+    ``fits`` looks at a source's first bytes and ending: is it this format? It never raises for a source that can be
+    opened.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    fits: Callable[[Source], bool]
+    read: Reader
