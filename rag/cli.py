@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from models.errors import CiteboundError
-from rag.commands import asking, handing_on, papers, weights
+from rag.commands import asking, handing_on, papers, upkeep, weights
 from rag.commands.base import Context, common_options
 from rag.output import Output
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     command.name: command
-    for family in (papers.COMMANDS, asking.COMMANDS, handing_on.COMMANDS, weights.COMMANDS)
+    for family in (papers.COMMANDS, upkeep.COMMANDS, asking.COMMANDS, handing_on.COMMANDS, weights.COMMANDS)
     for command in family
 }
 INTERRUPTED, HUNG_UP = 130, 141

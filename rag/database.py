@@ -47,15 +47,15 @@ class Database:
         with self._lock, translated(self.folder):
             return self._connection.execute(query, tuple(values)).fetchall()
 
-    def number(self, query: str) -> int:
+    def number(self, query: str, values: Sequence[object] = ()) -> int:
         """The one number that a query gives."""
-        return int(self.all(query)[0][0])
+        return int(self.all(query, values)[0][0])
 
-    def within(self, query: str, values: Iterable[str]) -> Rows:
-        """Rows of a query with ``IN ({})``, for any number of values."""
+    def within(self, query: str, values: Iterable[str], more: Sequence[object] = ()) -> Rows:
+        """Rows of a query with ``IN ({})``, for any number of values; ``more`` are for the question marks after it."""
         wanted = list(dict.fromkeys(values))
         rows: Rows = []
         for start in range(0, len(wanted), _PORTION):
             part = wanted[start : start + _PORTION]
-            rows += self.all(query.format(", ".join("?" * len(part))), part)
+            rows += self.all(query.format(", ".join("?" * len(part))), (*part, *more))
         return rows

@@ -12,6 +12,7 @@ CiteboundError                     (models.errors)
 │   └── GeneratorDiedError         the model stopped on a fault, or is closed
 ├── SettingsError                  a setting is unknown or out of range (exit 2)
 ├── QuestionError                  empty, too long, not text (exit 2)
+│   └── FilterError                no filter, or no paper that meets it
 ├── ReadError                      a file can't be read as papers (exit 4)
 └── LibraryError                   (exit 5)
     ├── LibraryMissingError        no library there
@@ -45,6 +46,10 @@ class QuestionError(CiteboundError):
     """The question is empty, longer than the model's context, or not text."""
 
     exit_code = 2
+
+
+class FilterError(QuestionError):
+    """What should be a filter isn't one, or no paper of the library meets it."""
 
 
 class ReadError(CiteboundError):
@@ -84,6 +89,7 @@ __all__ = [
     "CiteboundError",
     "DiskFullError",
     "DownloadError",
+    "FilterError",
     "GeneratorDiedError",
     "LibraryDamagedError",
     "LibraryEmptyError",

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 
 from rag.database import Database
 from rag.domain import Paper, Passage
+from rag.filters import ALL, Where
 from rag.naming import names_in, own_name
 from rag.text import fold, search_terms
 
+ANALYZER = "1"
+"""Counts the changes of how texts become terms: words of one count can't be searched, or forgotten, by another."""
 _SEPARATORS = re.compile(r"[\W_]+")
 _LAST = "\U0010ffff"
 
@@ -32,11 +35,10 @@ class Words:
 
     def save_paper(self, connection: sqlite3.Connection, num: int) -> None:
         """Count the paper's terms in the vocabulary and note its names."""
-        terms = {*self.title, *(term for body in self.bodies for term in body)}
         connection.executemany(
             "INSERT INTO words (term, papers, backwards) VALUES (?, 1, ?) "
             "ON CONFLICT (term) DO UPDATE SET papers = papers + 1",
-            [(term, term[::-1]) for term in sorted(terms)],
+            [(term, term[::-1]) for term in sorted(self._terms)],
         )
         connection.executemany(
             "INSERT INTO names (key, paper, own) VALUES (?, ?, ?)",
@@ -47,8 +49,28 @@ class Words:
         """Put a passage into the full text."""
         connection.execute(
             "INSERT INTO terms (rowid, title, body) VALUES (?, ?, ?)",
-            (num, " ".join(self.title), " ".join(self.bodies[position])),
+            (num, *self._searched(position)),
         )
+
+    def drop(self, connection: sqlite3.Connection, passages: Sequence[int]) -> None:
+        """Undo ``save_paper`` but for its names, and ``save_passage`` for passages of these numbers, in order.
+
+        The full text keeps no copy of what it indexed, so it has to be told exactly what to forget.
+        """
+        connection.executemany(
+            "INSERT INTO terms (terms, rowid, title, body) VALUES ('delete', ?, ?, ?)",
+            [(num, *self._searched(position)) for position, num in enumerate(passages)],
+        )
+        terms = [(term,) for term in sorted(self._terms)]
+        connection.executemany("UPDATE words SET papers = papers - 1 WHERE term = ?", terms)
+        connection.executemany("DELETE FROM words WHERE term = ? AND papers < 1", terms)
+
+    @property
+    def _terms(self) -> set[str]:
+        return {*self.title, *(term for body in self.bodies for term in body)}
+
+    def _searched(self, position: int) -> tuple[str, str]:
+        return " ".join(self.title), " ".join(self.bodies[position])
 
 
 def words_of(paper: Paper, passages: Sequence[Passage]) -> Words:
@@ -65,18 +87,30 @@ class Lexicon:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def full_text(self, terms: Sequence[str], limit: int) -> list[tuple[str, float]]:
-        """Passages that hold any of the terms, best first, with their BM25 score (larger is better)."""
+    def full_text(self, terms: Sequence[str], limit: int, where: Where = ALL) -> list[tuple[str, float]]:
+        """Passages that hold any of the terms, best first, with their BM25 score (larger is better).
+
+        Of all papers, or of those that meet a condition.
+        """
         if not terms:
             return []
         match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+        found = "SELECT terms.rowid AS num, -rank AS score FROM terms"
+        if not where.is_all:
+            found += " JOIN passages ON passages.num = terms.rowid JOIN papers ON papers.num = passages.paper"
         rows = self._database.all(
-            "SELECT passages.id, score FROM (SELECT rowid, -rank AS score FROM terms WHERE terms MATCH ? ORDER BY rank "
-            "LIMIT ?) AS found JOIN passages ON passages.num = found.rowid JOIN papers ON papers.num = paper "
+            f"SELECT passages.id, score FROM ({found} WHERE terms MATCH ? AND {where.sql} ORDER BY rank "
+            "LIMIT ?) AS found JOIN passages ON passages.num = found.num JOIN papers ON papers.num = paper "
             "WHERE indexed = 1 ORDER BY score DESC, passages.num",
-            (match, limit),
+            (match, *where.values, limit),
         )
         return [(str(row[0]), float(row[1])) for row in rows]
+
+    def forget(self, connection: sqlite3.Connection) -> None:
+        """Drop every word and name, to be made anew by ``save_paper`` and ``save_passage``."""
+        connection.execute("INSERT INTO terms (terms) VALUES ('delete-all')")
+        connection.execute("DELETE FROM words")
+        connection.execute("DELETE FROM names")
 
     def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """In how many papers each term is; terms in none are missing."""

@@ -7,7 +7,8 @@ done elsewhere.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Literal, Self, overload
 from models.protocols import Embedder, Generator
 from rag import pipeline, prompt
 from rag.domain import Answer, Event, Hit, Paper, Turn
-from rag.errors import SettingsError
+from rag.errors import FilterError, SettingsError
+from rag.filters import Filter, Where, parse_all, where_of
 from rag.loading import LocalModels, ModelSource
 from rag.resources import Resources
 from rag.settings import Settings, load_settings
@@ -25,12 +27,19 @@ from rag.store import Store
 from rag.stream import AnswerStream
 
 if TYPE_CHECKING:
-    from rag.ingest import AddReport
+    from rag.corpus import Options
+    from rag.ingest import AddReport, Ingest
+    from rag.rows import Origin
+    from rag.upkeep import LibraryState
     from rag.vectors import VectorIndex
 
 Progress = Callable[[str, int, int], None]
 """(what is being done, how many are done, how many there are)."""
 
+Filters = str | Filter | Sequence[str | Filter]
+"""One filter or several, as words (``year>=2024``) or parsed."""
+LOCK_TIMEOUT = 30.0
+"""Seconds to wait for another process that writes."""
 OWN, SAMPLE = "library", "sample"
 """The folders in the home of the user's own library and of the sample library."""
 
@@ -124,51 +133,124 @@ class Library:
         """Papers in the library."""
         return self._store.count()
 
-    def papers(self) -> list[Paper]:
-        """Every paper, in the order added."""
-        return list(self._store.papers())
+    def papers(self, *, filters: Filters = ()) -> list[Paper]:
+        """Every paper that meets the filters, in the order added. Raises FilterError as ``search``."""
+        return list(self._store.papers(self._where(filters)))
+
+    def sources_of(self, paper_id: str) -> list[Origin]:
+        """Every record that a paper was read from: the same paper may come from several files."""
+        return self._store.origins.of_paper(paper_id)
+
+    def state(self) -> LibraryState:
+        """What the library holds, in figures."""
+        from rag.upkeep import state
+
+        return state(self._store, self._vectors)
 
     def paper(self, paper_id: str) -> Paper | None:
         """A paper by its id."""
         return self._store.paper(paper_id)
 
-    def add(self, *paths: Path | str, progress: Progress | None = None) -> AddReport:
-        """Add the papers of files, or of the text files in folders. Adding what is there changes nothing.
+    def add(
+        self,
+        *paths: Path | str,
+        format: str = "",  # noqa: A002 - what the command line calls it too
+        columns: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> AddReport:
+        """Add the papers of files, or of the files in folders. Adding what is there changes nothing.
 
-        The report names every record that was skipped and why. Raises LibraryLockedError while another process adds,
-        ReadError when nothing could be read at all.
+        ``format`` is one of ``rag.corpus.FORMATS`` when the files' own looks mislead; ``columns`` names the columns of
+        a table ({"abstract": "Summary"}). The report names every record that was skipped and why. Raises
+        LibraryLockedError while another process writes, ReadError when nothing could be read at all.
         """
+        from rag.corpus import Options
         from rag.ingest import add_files
 
-        limit = self.settings.passage_tokens
-        return add_files(
-            [Path(p) for p in paths], self._store, self._vectors, self.embedder, passage_tokens=limit, progress=progress
-        )
+        return add_files(paths, self._ingest(progress, Options(format, dict(columns or {}))))
+
+    def sync(
+        self,
+        folder: Path | str,
+        *,
+        confirm: Callable[[Sequence[Paper]], bool] = lambda _: True,
+        progress: Progress | None = None,
+    ) -> AddReport:
+        """Bring the library up to date with a folder: add what is new, take out what was read there and is gone.
+
+        ``confirm`` is shown the papers that would go and says whether they may. Raises as ``add``.
+        """
+        from rag.ingest import sync_folder
+
+        return sync_folder(folder, self._ingest(progress), confirm)
+
+    def remove(self, *paper_ids: str) -> int:
+        """Take papers out of the library, by their ids; how many there were."""
+        from rag.lock import writing
+
+        with writing(self.folder, LOCK_TIMEOUT):
+            return self._store.remove(paper_ids)
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        """Cut and embed every paper anew, as the settings say now; how many there are."""
+        from rag.ingest import rebuild
+
+        return rebuild(self._ingest(progress))
+
+    def compact(self) -> None:
+        """Give the disk back what papers that went have left."""
+        from rag import upkeep
+        from rag.lock import writing
+
+        with writing(self.folder, LOCK_TIMEOUT):
+            upkeep.compact(self._store, self._vectors)
+
+    def faults(self) -> list[str]:
+        """What is wrong with the library on disk, one line each; empty when nothing is. Reads all of it."""
+        from rag import upkeep
+
+        return upkeep.faults(self._store, self._vectors)
+
+    def _ingest(self, progress: Progress | None, options: Options | None = None) -> Ingest:
+        from rag.corpus import Options
+        from rag.ingest import Ingest
+
+        into = Ingest(self._store, self._vectors, self.embedder, self.settings.passage_tokens, options or Options())
+        return into if progress is None else replace(into, progress=progress)
 
     # --- asking
 
-    def search(self, question: str, k: int = 5) -> list[Hit]:
-        """The k best passages for a question, best first.
+    def search(self, question: str, k: int = 5, *, filters: Filters = ()) -> list[Hit]:
+        """The k best passages for a question, best first; of the papers that meet all filters (``year>=2024``).
 
-        Raises LibraryEmptyError when there are no papers, SettingsError for a k below 1.
+        Raises LibraryEmptyError when there are no papers, FilterError when none meets the filters or one isn't any,
+        SettingsError for a k below 1.
         """
         if k < 1:
             raise SettingsError(f"k is {k}; ask for at least 1 passage")
-        return self._find(question, k)
+        return self._find(question, k, self._where(filters))
 
     @overload
-    def ask(self, question: str, *, history: Sequence[Turn] = ..., stream: Literal[False] = ...) -> Answer: ...
+    def ask(
+        self, question: str, *, history: Sequence[Turn] = ..., filters: Filters = ..., stream: Literal[False] = ...
+    ) -> Answer: ...
     @overload
-    def ask(self, question: str, *, history: Sequence[Turn] = ..., stream: Literal[True]) -> AnswerStream: ...
-    def ask(self, question: str, *, history: Sequence[Turn] = (), stream: bool = False) -> Answer | AnswerStream:
-        """Answer a question from the library, each sentence bound to its source.
+    def ask(
+        self, question: str, *, history: Sequence[Turn] = ..., filters: Filters = ..., stream: Literal[True]
+    ) -> AnswerStream: ...
+    def ask(
+        self, question: str, *, history: Sequence[Turn] = (), filters: Filters = (), stream: bool = False
+    ) -> Answer | AnswerStream:
+        """Answer a question from the papers that meet all filters, each sentence bound to its source.
 
         ``history`` are the earlier turns of the conversation. With ``stream`` the answer comes piece by piece.
-        Raises QuestionError for what can't be asked, LibraryEmptyError, and what opening the models raises.
+        Raises QuestionError for what can't be asked, FilterError, LibraryEmptyError, and what opening the models
+        raises.
         """
+        where = self._where(filters)
 
         def start(cancel: threading.Event) -> Iterator[Event]:
-            return pipeline.answer_events(question, history, self._resources, cancel)
+            return pipeline.answer_events(question, history, self._resources(where), cancel)
 
         answering = AnswerStream(start)
         return answering if stream else answering.answer
@@ -218,14 +300,26 @@ class Library:
 
         return VectorIndex(self._store)
 
-    @property
-    def _resources(self) -> Resources:
-        return Resources(self.settings, self.generator, self._find, self._passages_of, self._store.paper)
+    def _resources(self, where: Where) -> Resources:
+        return Resources(
+            self.settings,
+            self.generator,
+            lambda text, k: self._find(text, k, where),
+            self._passages_of,
+            self._store.paper,
+        )
 
-    def _find(self, text: str, k: int) -> list[Hit]:
+    def _where(self, filters: Filters) -> Where:
+        parsed = parse_all([filters] if isinstance(filters, str | Filter) else filters)
+        where = where_of(parsed)
+        if parsed and self._store.count() and not self._store.count(where):
+            raise FilterError(f"no paper of {self.name} meets {' and '.join(map(str, parsed))}; ask with other filters")
+        return where
+
+    def _find(self, text: str, k: int, where: Where) -> list[Hit]:
         from rag.retrieve import retrieve
 
-        return retrieve(text, self._store, self._vectors, self.embedder, k)
+        return retrieve(text, self._store, self._vectors, self.embedder, k, where)
 
     def _passages_of(self, paper_id: str, text: str) -> list[Hit]:
         from rag.retrieve import hits_of
@@ -239,7 +333,12 @@ _sharing = threading.Lock()
 
 
 def ask(
-    question: str, *, history: Sequence[Turn] = (), stream: bool = False, library: Path | str | None = None
+    question: str,
+    *,
+    history: Sequence[Turn] = (),
+    filters: Filters = (),
+    stream: bool = False,
+    library: Path | str | None = None,
 ) -> Answer | AnswerStream:
     """Ask the default library, or the one in a folder; see ``Library.ask``. Libraries stay open between calls."""
     key = Path(library).resolve() if library is not None else None
@@ -251,8 +350,8 @@ def ask(
             _shared[key] = Library.open(key, settings=settings, models=_shared_models[0])
         opened = _shared[key]
     if stream:
-        return opened.ask(question, history=history, stream=True)
-    return opened.ask(question, history=history)
+        return opened.ask(question, history=history, filters=filters, stream=True)
+    return opened.ask(question, history=history, filters=filters)
 
 
 __all__ = ["Library", "ask"]

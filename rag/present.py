@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rag.domain import Answer, Citation, Hit, Support
+from collections.abc import Sequence
+
+from rag.domain import Answer, Citation, Hit, Paper, Support
 from rag.naming import labelled
 from rag.text import plain
 
@@ -32,12 +34,21 @@ def _marked(answer: Answer) -> str:
 
 
 def _sources(citations: tuple[Citation, ...]) -> str:
-    lines = [f"[{c.number}] {c.paper.label} ({_where(c)}): “{short(plain(c.quote))}”" for c in citations]
+    lines = [f"[{c.number}] {c.paper.label} ({reference(c.paper)}): “{short(plain(c.quote))}”" for c in citations]
     return "\n".join(["Sources", *lines]) if lines else ""
 
 
-def _where(citation: Citation) -> str:
-    return f"{citation.paper.source}, abstract {citation.paper.position + 1}"
+def reference(paper: Paper) -> str:
+    """Who wrote a paper, where and when it came out, and where it was read, as far as it is known."""
+    venue = " ".join(part for part in (paper.venue, str(paper.year or "")) if part)
+    address = paper.url or (f"https://doi.org/{paper.doi}" if paper.doi else "")
+    who = ", ".join(part for part in (by(paper.authors), venue) if part)
+    return "; ".join(part for part in (who, address, f"{paper.source}, abstract {paper.position + 1}") if part)
+
+
+def by(authors: Sequence[str]) -> str:
+    """Up to two authors by name, of more the first one."""
+    return " and ".join(authors) if len(authors) < 3 else f"{authors[0]} et al."
 
 
 def _nearest(answer: Answer) -> str:

@@ -16,6 +16,7 @@ from models.protocols import Embedder, Vectors
 from rag.chunk import overlapping
 from rag.domain import Hit, Paper, Passage
 from rag.errors import LibraryEmptyError, LibraryError
+from rag.filters import ALL, Where
 from rag.query import Query, understand
 from rag.store import Store
 from rag.text import search_terms
@@ -45,9 +46,17 @@ WEIGHTS = Weights()
 
 
 def retrieve(
-    question: str, store: Store, vectors: VectorIndex, embedder: Embedder | None, k: int, weights: Weights = WEIGHTS
+    question: str,
+    store: Store,
+    vectors: VectorIndex,
+    embedder: Embedder | None,
+    k: int,
+    where: Where = ALL,
+    weights: Weights = WEIGHTS,
 ) -> list[Hit]:
     """The ``k`` best passages for a question; fewer when there are not as many, several of one paper are possible.
+
+    Of all papers, or of those that meet a condition; how rare a word is, is a matter of the whole library.
 
     Without an embedder, by words alone (``similarity`` is 0). Raises LibraryEmptyError; LibraryError when the library
     is made with another embedder.
@@ -59,11 +68,11 @@ def retrieve(
     query = understand(question, store.lexicon, papers)
     pool = max(weights.pool, 3 * k)
     probes = _probes(question, embedder)
-    dense = _merged(vectors.nearest(probe, pool) for probe in probes)
-    lexical = dict(store.lexicon.full_text(query.terms, pool))
+    dense = _merged(vectors.nearest(probe, pool, where) for probe in probes)
+    lexical = dict(store.lexicon.full_text(query.terms, pool, where))
     names = sorted(query.named | query.owners | query.perhaps_named)
     ids = list(dict.fromkeys([*dense, *lexical, *(p.id for paper in names for p in store.passages_of(paper))]))
-    return _hits(store.passages(ids), _similarities(store, ids, probes, dense), lexical, query, weights, k)
+    return _hits(store.passages(ids, where), _similarities(store, ids, probes, dense), lexical, query, weights, k)
 
 
 def hits_of(paper_id: str, question: str, store: Store, vectors: VectorIndex, embedder: Embedder | None) -> list[Hit]:

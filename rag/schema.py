@@ -9,18 +9,44 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rag.errors import DiskFullError, LibraryDamagedError, LibraryError, LibraryLockedError, LibraryMissingError
+from rag.upgrade import from_2_to_3
 
-VERSION = 2
+VERSION = 3
+OLDEST = 2
+"""Formats from this one on are brought up to date when they are opened."""
 FILE_NAME = "library.db"
+
+# Where papers come from, what they are filtered by, what versions of one paper share: new in format 3.
+PROVENANCE = (
+    """CREATE TABLE origins (
+        paper INTEGER NOT NULL REFERENCES papers (num), key TEXT NOT NULL, source TEXT NOT NULL,
+        position INTEGER NOT NULL, external_id TEXT NOT NULL, digest TEXT NOT NULL,
+        UNIQUE (key, external_id, digest)
+    )""",
+    "CREATE INDEX origins_of ON origins (paper)",
+    "CREATE INDEX origins_external ON origins (external_id) WHERE external_id != ''",
+    "CREATE TABLE facets (kind TEXT NOT NULL, value TEXT NOT NULL, paper INTEGER NOT NULL REFERENCES papers (num), "
+    "PRIMARY KEY (kind, value, paper)) WITHOUT ROWID",
+    "CREATE INDEX facets_of ON facets (paper)",
+    "CREATE INDEX papers_year ON papers (year) WHERE year IS NOT NULL",
+    "CREATE TABLE likeness (key INTEGER NOT NULL, paper INTEGER NOT NULL REFERENCES papers (num), "
+    "PRIMARY KEY (key, paper)) WITHOUT ROWID",
+    "CREATE INDEX likeness_of ON likeness (paper)",
+)
 
 TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE papers (
         num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, label TEXT NOT NULL, title TEXT NOT NULL,
         source TEXT NOT NULL, position INTEGER NOT NULL,
-        indexed INTEGER NOT NULL DEFAULT 0  -- 1 when its vectors are in the index: only then readers see it
+        indexed INTEGER NOT NULL DEFAULT 0,  -- 1 when its vectors are in the index: only then readers see it
+        authors TEXT NOT NULL DEFAULT '', year INTEGER, venue TEXT NOT NULL DEFAULT '',  -- lists as JSON
+        topics TEXT NOT NULL DEFAULT '', url TEXT NOT NULL DEFAULT '', doi TEXT NOT NULL DEFAULT '',
+        external_id TEXT NOT NULL DEFAULT '',
+        replaces TEXT NOT NULL DEFAULT ''  -- id of the paper that goes when this one becomes visible
     )""",
     "CREATE INDEX papers_indexed ON papers (indexed)",
+    *PROVENANCE,
     """CREATE TABLE passages (
         num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, paper INTEGER NOT NULL REFERENCES papers (num),
         start INTEGER NOT NULL, end INTEGER NOT NULL
@@ -46,6 +72,7 @@ TABLES = (
         PRIMARY KEY (key, paper)
     ) WITHOUT ROWID""",
     "CREATE INDEX names_own ON names (key, paper) WHERE own = 1",
+    "CREATE INDEX names_of ON names (paper)",
     f"PRAGMA user_version = {VERSION}",
 )
 
@@ -82,7 +109,7 @@ def _prepare(connection: sqlite3.Connection, folder: Path, create: bool) -> None
             f"the library at {folder} was written by a newer Citebound (format {version}, this one reads {VERSION}): "
             "upgrade with pip install -U citebound"
         )
-    if 0 < version < VERSION:
+    if 0 < version < OLDEST:
         raise LibraryError(
             f"the library at {folder} was written by an older Citebound (format {version}, this one reads {VERSION}): "
             f"move it away and add your files again (citebound add --library {folder} FILE)"
@@ -104,6 +131,8 @@ def _prepare(connection: sqlite3.Connection, folder: Path, create: bool) -> None
             for statement in TABLES:
                 connection.execute(statement)
         connection.execute("COMMIT")
+    elif version < VERSION:
+        from_2_to_3(connection, PROVENANCE)
 
 
 _FULL = "the disk of {folder} is full: free some space and repeat; what was added before is kept"

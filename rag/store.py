@@ -8,7 +8,7 @@ Knows neither the embedder nor Chroma, and ranks nothing. Safe to share between 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +16,14 @@ import numpy as np
 from models.protocols import Vectors
 from rag.database import Database
 from rag.domain import Paper, Passage
-from rag.lexicon import Lexicon, Words, words_of
-from rag.rows import Entry, Row, paper_from, passage_from, vector_from
+from rag.filters import ALL, Where
+from rag.lexicon import ANALYZER, Lexicon, words_of
+from rag.origins import Origins, drop_origins
+from rag.rows import PAPER, Again, Entry, Row, paper_from, passage_from, vector_from
+from rag.saving import remove_paper, replace_earlier, save_again, save_entry
 from rag.schema import FILE_NAME
 
 _PORTION = 500  # rows read at a time
-_PAPER = "papers.id, papers.text, label, source, position, title"
 
 
 class Store:
@@ -31,12 +33,13 @@ class Store:
         """Open the library in a folder. Raises LibraryMissingError when there is none and ``create`` is off."""
         self.folder = Path(folder)
         self.path = self.folder / FILE_NAME
-        self._database = Database(self.folder, create)
-        self.lexicon = Lexicon(self._database)
+        self.database = Database(self.folder, create)
+        self.lexicon = Lexicon(self.database)
+        self.origins = Origins(self.database)
 
     def close(self) -> None:
         """Close the file; closing twice is fine."""
-        self._database.close()
+        self.database.close()
 
     # --- what the library is made of ---
 
@@ -56,21 +59,31 @@ class Store:
         return int(self._meta("passage_tokens") or 0)
 
     @property
+    def analyzer(self) -> str:
+        """Which way of turning texts into terms the words were made by (``lexicon.ANALYZER``)."""
+        return self._meta("analyzer")
+
+    def words_updated(self, connection: sqlite3.Connection) -> None:
+        """Note that the words are made the present way; readers see new ones."""
+        self._set(connection, analyzer=ANALYZER)
+        self._next_generation(connection)
+
+    @property
     def index(self) -> tuple[str, str]:
         """Folder and checksums of the vector index, as last written; empty before the first paper."""
         rows: dict[str, str] = dict(
-            self._database.all("SELECT key, value FROM meta WHERE key IN ('index', 'index_sums')")
+            self.database.all("SELECT key, value FROM meta WHERE key IN ('index', 'index_sums')")
         )
         return rows.get("index", ""), rows.get("index_sums", "{}")
 
     def describe(self, embedder: str, passage_tokens: int) -> None:
         """Say, before the first paper, what vectors and passages are made with."""
-        with self._database.writing() as connection:
-            self._set(connection, embedder=embedder, passage_tokens=str(passage_tokens))
+        with self.database.writing() as connection:
+            self._set(connection, embedder=embedder, passage_tokens=str(passage_tokens), analyzer=ANALYZER)
 
     def clear_index(self, embedder: str, passage_tokens: int) -> None:
         """Drop passages and vectors of all papers, to be made anew with another embedder or length."""
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             for table in ("windows", "passages"):
                 connection.execute(f"DELETE FROM {table}")
             connection.execute("INSERT INTO terms (terms) VALUES ('delete-all')")
@@ -80,81 +93,102 @@ class Store:
 
     # --- writing ---
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[Entry], again: Sequence[Again] = ()) -> None:
         """Store papers with all that belongs to them, not yet seen by readers: all of them or none.
 
-        A paper that is there already without passages (``clear_index``) gets its passages.
+        A paper that is there already without passages (``clear_index``) gets its passages. ``again`` are records that
+        turned out to be papers that are known, or that come with this call.
         """
         prepared = [words_of(entry.paper, entry.passages) for entry in entries]  # slow: outside the transaction
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             for entry, words in zip(entries, prepared, strict=True):
-                num = self._add_paper(connection, entry.paper, words)
-                for position, (passage, vectors) in enumerate(zip(entry.passages, entry.vectors, strict=True)):
-                    passage_num = self._add_passage(connection, num, passage, vectors)
-                    words.save_passage(connection, passage_num, position)
-
-    @staticmethod
-    def _add_paper(connection: sqlite3.Connection, paper: Paper, words: Words) -> int:
-        known = connection.execute("SELECT num FROM papers WHERE id = ?", (paper.id,)).fetchone()
-        if known:
-            return int(known[0])
-        cursor = connection.execute(
-            "INSERT INTO papers (id, text, label, title, source, position) VALUES (?, ?, ?, ?, ?, ?)",
-            (paper.id, paper.text, paper.label, paper.title, paper.source, paper.position),
-        )
-        num = int(cursor.lastrowid or 0)
-        words.save_paper(connection, num)
-        return num
-
-    @staticmethod
-    def _add_passage(connection: sqlite3.Connection, paper: int, passage: Passage, vectors: Vectors) -> int:
-        cursor = connection.execute(
-            "INSERT INTO passages (id, paper, start, end) VALUES (?, ?, ?, ?)",
-            (passage.id, paper, passage.span.start, passage.span.end),
-        )
-        num = int(cursor.lastrowid or 0)
-        connection.executemany(
-            "INSERT INTO windows (id, passage, vector) VALUES (?, ?, ?)",
-            [(f"{passage.id}#{i}", num, np.asarray(v, np.float32).tobytes()) for i, v in enumerate(vectors)],
-        )
-        return num
+                save_entry(connection, entry, words)
+            save_again(connection, again)
 
     def mark_indexed(self, paper_ids: Iterable[str], index: tuple[str, str]) -> None:
-        """Let readers see these papers. ``index``: the vector index's folder and the checksums of its files."""
-        with self._database.writing() as connection:
-            connection.executemany("UPDATE papers SET indexed = 1 WHERE id = ?", [(one,) for one in paper_ids])
+        """Let readers see these papers, and no longer those that they replace.
+
+        ``index``: the vector index's folder and the checksums of its files.
+        """
+        ids = list(paper_ids)
+        with self.database.writing() as connection:
+            connection.executemany("UPDATE papers SET indexed = 1 WHERE id = ?", [(one,) for one in ids])
+            replace_earlier(connection, ids)
             self._set(connection, index=index[0], index_sums=index[1])
             self._next_generation(connection)
 
+    def forget(self, key: str, records: Sequence[tuple[str, str]]) -> list[Paper]:
+        """Forget records of a file (external id, digest); the papers that go, because they are in no other file."""
+        with self.database.writing() as connection:
+            papers = []
+            for num in drop_origins(connection, key, records):
+                row = connection.execute(f"SELECT {PAPER} FROM papers WHERE num = ?", (num,)).fetchone()
+                papers.append(paper_from(row))
+                remove_paper(connection, num)
+            if papers:
+                self._next_generation(connection)
+        return papers
+
+    def only_from(self, records: Mapping[str, Sequence[tuple[str, str]]]) -> list[Paper]:
+        """The papers that would go if these records (by file) were forgotten."""
+        gone = {(key, *where) for key, every in records.items() for where in every}
+        known = {key: self.origins.of_file(key) for key in records}
+        ids = dict.fromkeys(
+            known[key][external_id, digest].paper_id
+            for key, external_id, digest in sorted(gone)
+            if (external_id, digest) in known[key]
+        )
+        alone = [
+            one
+            for one in ids
+            if all((origin.key, origin.external_id, origin.digest) in gone for origin in self.origins.of_paper(one))
+        ]
+        return [paper for paper in map(self.paper, alone) if paper is not None]
+
+    def remove(self, paper_ids: Iterable[str]) -> int:
+        """Take papers out, wherever they were read; how many there were."""
+        with self.database.writing() as connection:
+            nums = [
+                int(row[0])
+                for one in paper_ids
+                for row in connection.execute("SELECT num FROM papers WHERE id = ?", (one,)).fetchall()
+            ]
+            for num in nums:
+                remove_paper(connection, num)
+            if nums:
+                self._next_generation(connection)
+        return len(nums)
+
     # --- reading papers ---
 
-    def count(self) -> int:
-        """How many papers readers see."""
-        return self._database.number("SELECT count(*) FROM papers WHERE indexed = 1")
+    def count(self, where: Where = ALL) -> int:
+        """How many papers readers see that meet a condition."""
+        return self.database.number(f"SELECT count(*) FROM papers WHERE indexed = 1 AND {where.sql}", where.values)
 
     def paper(self, paper_id: str) -> Paper | None:
         """One paper by its id; None when readers don't see such a one."""
-        rows = self._database.all(f"SELECT {_PAPER} FROM papers WHERE id = ? AND indexed = 1", (paper_id,))
+        rows = self.database.all(f"SELECT {PAPER} FROM papers WHERE id = ? AND indexed = 1", (paper_id,))
         return paper_from(rows[0]) if rows else None
 
-    def papers(self) -> Iterator[Paper]:
-        """All papers that readers see, in the order in which they came; read in portions."""
+    def papers(self, where: Where = ALL) -> Iterator[Paper]:
+        """All papers that readers see and that meet a condition, in the order in which they came; read in portions."""
         last = 0
-        while rows := self._database.all(
-            f"SELECT {_PAPER}, num FROM papers WHERE num > ? AND indexed = 1 ORDER BY num LIMIT ?", (last, _PORTION)
+        while rows := self.database.all(
+            f"SELECT {PAPER}, num FROM papers WHERE num > ? AND indexed = 1 AND {where.sql} ORDER BY num LIMIT ?",
+            (last, *where.values, _PORTION),
         ):
             yield from map(paper_from, rows)
             last = int(rows[-1][-1])
 
     def known(self, paper_ids: Iterable[str]) -> dict[str, str]:
         """Which of these papers are stored, seen by readers or not, with the file each came from."""
-        rows = self._database.within("SELECT id, source FROM papers WHERE id IN ({})", paper_ids)
+        rows = self.database.within("SELECT id, source FROM papers WHERE id IN ({})", paper_ids)
         return {str(row[0]): str(row[1]) for row in rows}
 
     def pending(self, limit: int) -> list[tuple[Paper, bool]]:
         """Papers that readers don't see yet, oldest first, and whether each has its passages."""
-        rows = self._database.all(
-            f"SELECT {_PAPER}, EXISTS (SELECT 1 FROM passages WHERE paper = papers.num) FROM papers "
+        rows = self.database.all(
+            f"SELECT {PAPER}, EXISTS (SELECT 1 FROM passages WHERE paper = papers.num) FROM papers "
             "WHERE indexed = 0 ORDER BY num LIMIT ?",
             (limit,),
         )
@@ -162,31 +196,42 @@ class Store:
 
     def count_pending(self) -> int:
         """How many papers readers don't see yet."""
-        return self._database.number("SELECT count(*) FROM papers WHERE indexed = 0")
+        return self.database.number("SELECT count(*) FROM papers WHERE indexed = 0")
 
     def passages_of(self, paper_id: str) -> list[Passage]:
         """A paper's passages, in order; empty for a paper that readers don't see."""
-        rows = self._database.all(
+        rows = self.database.all(
             "SELECT passages.id, papers.id, start, end, text FROM passages JOIN papers ON papers.num = paper "
             "WHERE papers.id = ? AND indexed = 1 ORDER BY start",
             (paper_id,),
         )
         return [passage_from(row) for row in rows]
 
-    def passages(self, passage_ids: Iterable[str]) -> dict[str, tuple[Passage, Paper]]:
-        """Passages by id, each with its paper; those that readers don't see are missing."""
-        rows = self._database.within(
-            f"SELECT passages.id, papers.id, start, end, papers.text, {_PAPER} FROM passages "
-            "JOIN papers ON papers.num = paper WHERE passages.id IN ({}) AND indexed = 1",
+    def passages(self, passage_ids: Iterable[str], where: Where = ALL) -> dict[str, tuple[Passage, Paper]]:
+        """Passages by id, each with its paper; those that readers don't see, or of other papers, are missing."""
+        rows = self.database.within(
+            f"SELECT passages.id, papers.id, start, end, papers.text, {PAPER} FROM passages "
+            f"JOIN papers ON papers.num = paper WHERE passages.id IN ({{}}) AND indexed = 1 AND {where.sql}",
             passage_ids,
+            where.values,
         )
         return {str(row[0]): (passage_from(row), paper_from(row[5:])) for row in rows}
+
+    def seen(self, passage_ids: Iterable[str], where: Where = ALL) -> set[str]:
+        """Those of these passages that readers see, and whose papers meet a condition."""
+        rows = self.database.within(
+            "SELECT passages.id FROM passages JOIN papers ON papers.num = paper "
+            f"WHERE passages.id IN ({{}}) AND indexed = 1 AND {where.sql}",
+            passage_ids,
+            where.values,
+        )
+        return {str(row[0]) for row in rows}
 
     # --- vectors ---
 
     def vectors(self, passage_ids: Iterable[str]) -> dict[str, Vectors]:
         """The window vectors of passages, (windows, dimension) each."""
-        rows = self._database.within(
+        rows = self.database.within(
             "SELECT passages.id, vector FROM windows JOIN passages ON passages.num = passage WHERE passages.id IN ({})",
             passage_ids,
         )
@@ -197,33 +242,45 @@ class Store:
 
     def count_rows(self) -> int:
         """How many rows the vector index must hold for what readers see."""
-        return self._database.number(
+        return self.database.number(
             "SELECT (SELECT count(*) FROM windows) - (SELECT count(*) FROM papers JOIN passages ON paper = papers.num "
             "JOIN windows ON passage = passages.num WHERE indexed = 0)"
         )
 
-    def rows(self, paper_ids: Iterable[str] | None = None) -> Iterator[Row]:
-        """The vector index's rows, of some papers or of all that readers see; read in portions."""
+    def rows(self, paper_ids: Iterable[str] | None = None, where: Where = ALL) -> Iterator[Row]:
+        """The vector index's rows, of some papers or of all that readers see; read in portions.
+
+        ``where`` applies to the latter.
+        """
         query = (
             "SELECT windows.id, passages.id, vector, windows.num FROM windows JOIN passages ON passages.num = passage "
             "JOIN papers ON papers.num = paper WHERE "
         )
         if paper_ids is not None:
-            for row in self._database.within(query + "papers.id IN ({})", paper_ids):
+            for row in self.database.within(query + "papers.id IN ({})", paper_ids):
                 yield Row(str(row[0]), str(row[1]), vector_from(row[2]))
             return
         last = 0
-        while rows := self._database.all(
-            query + "indexed = 1 AND windows.num > ? ORDER BY windows.num LIMIT ?", (last, _PORTION)
+        while rows := self.database.all(
+            f"{query} indexed = 1 AND windows.num > ? AND {where.sql} ORDER BY windows.num LIMIT ?",
+            (last, *where.values, _PORTION),
         ):
             for row in rows:
                 yield Row(str(row[0]), str(row[1]), vector_from(row[2]))
             last = int(rows[-1][-1])
 
+    def windows_of(self, where: Where) -> int:
+        """How many rows of the vector index belong to papers that meet a condition."""
+        return self.database.number(
+            "SELECT count(*) FROM papers JOIN passages ON paper = papers.num JOIN windows ON passage = passages.num "
+            f"WHERE indexed = 1 AND {where.sql}",
+            where.values,
+        )
+
     # --- plumbing ---
 
     def _meta(self, key: str) -> str:
-        rows = self._database.all("SELECT value FROM meta WHERE key = ?", (key,))
+        rows = self.database.all("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else ""
 
     @staticmethod

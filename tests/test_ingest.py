@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import rag
 from models.fakes import FakeEmbedder
 from rag import ingest
 from rag.errors import DiskFullError, LibraryError, LibraryLockedError, ReadError
-from rag.ingest import AddReport, add_files, rebuild
+from rag.ingest import AddReport, Ingest, add_files, rebuild, sync_folder
 from rag.lock import writing
 from rag.store import Store
 from rag.vectors import VectorIndex
@@ -38,7 +39,13 @@ class Library:
         self.passage_tokens = passage_tokens
 
     def add(self, *paths: Path, **options) -> AddReport:
-        return add_files(paths, self.store, self.vectors, self.embedder, passage_tokens=self.passage_tokens, **options)
+        return add_files(paths, self.ingest(**options))
+
+    def sync(self, folder: Path, confirm=lambda papers: True) -> AddReport:
+        return sync_folder(folder, self.ingest(), confirm)
+
+    def ingest(self, **options) -> Ingest:
+        return Ingest(self.store, self.vectors, self.embedder, self.passage_tokens, **options)
 
     def finds_itself(self) -> bool:
         """Is every passage the nearest to its own vector?"""
@@ -91,8 +98,8 @@ def test_duplicates(library, tmp_path):
     report = library.add(one, two)
     assert [len(report.added), len(report.duplicates), len(report.unchanged)] == [3, 2, 0]
     report = library.add(two)
-    assert [len(report.added), len(report.duplicates), len(report.unchanged)] == [0, 1, 1]
-    assert str(report) == "1 unchanged, 1 duplicates"
+    # B came from another file first, and it is remembered that this one has it too.
+    assert str(report) == "2 unchanged"
     assert [paper.source for paper in library.store.papers()] == ["one.txt", "one.txt", "two.txt"]
 
 
@@ -174,7 +181,7 @@ def test_another_embedder_is_refused_until_rebuilt(library, tmp_path):
     other = Library(tmp_path / "lib", FakeEmbedder(32))
     with pytest.raises(LibraryError, match="fake-embedder-64, not fake-embedder-32"):
         other.add(*SAMPLE)
-    assert rebuild(other.store, other.vectors, other.embedder, passage_tokens=50) == 19
+    assert rebuild(replace(other.ingest(), passage_tokens=50)) == 19
     assert len(other.add(*SAMPLE).added) == 38
     assert other.finds_itself()
     assert other.store.count() == 57
@@ -187,7 +194,7 @@ def test_rebuild_that_breaks_off_is_finished_by_the_next_add(library, monkeypatc
     new = FakeEmbedder(32)
     monkeypatch.setattr(new, "encode", lambda texts: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        rebuild(library.store, library.vectors, new, passage_tokens=480)
+        rebuild(Ingest(library.store, library.vectors, new, 480))
     assert library.store.count() == 0
     library.embedder = FakeEmbedder(32)
     report = library.add(*SAMPLE[:1])
@@ -200,11 +207,11 @@ def test_full_disk_keeps_what_was_added(library, monkeypatch):
     calls = []
     add = library.store.add
 
-    def fail_second(entries):
+    def fail_second(entries, again=()):
         calls.append(len(entries))
         if len(calls) == 2:
             raise DiskFullError("full")
-        add(entries)
+        add(entries, again)
 
     monkeypatch.setattr(library.store, "add", fail_second)
     with pytest.raises(DiskFullError):

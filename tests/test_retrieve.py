@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rag
 from models.fakes import FakeEmbedder
 from rag.errors import LibraryEmptyError, LibraryError
-from rag.ingest import add_files
+from rag.ingest import Ingest, add_files
 from rag.query import few, understand
 from rag.retrieve import hits_of, retrieve
 from rag.store import Store
@@ -29,7 +29,7 @@ class Library:
         self.store = Store(folder, create=True)
         self.vectors = VectorIndex(self.store)
         if files:
-            add_files(files, self.store, self.vectors, EMBEDDER, passage_tokens=480)
+            add_files(files, Ingest(self.store, self.vectors, EMBEDDER, 480))
 
     def find(self, question: str, k: int = 5, embedder: FakeEmbedder | None = EMBEDDER):
         return retrieve(question, self.store, self.vectors, embedder, k)
@@ -257,7 +257,7 @@ def test_exam(tmp_path):
     settings = load_settings()
     embedder = SentenceEmbedder(settings.embedder, settings.models_dir)
     library = Library(tmp_path / "lib", [])
-    add_files(SAMPLE, library.store, library.vectors, embedder, passage_tokens=settings.passage_tokens)
+    add_files(SAMPLE, Ingest(library.store, library.vectors, embedder, settings.passage_tokens))
     found = ranks(library, embedder)
     assert (found == 0).mean() >= 0.95
     assert (found < 3).mean() >= 0.99

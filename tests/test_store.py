@@ -264,19 +264,19 @@ def test_folder_that_is_a_file(tmp_path):
 
 def test_full_disk(store):
     fill(store, FOO)
-    pages = store._database.number("PRAGMA page_count")
-    store._database.all(f"PRAGMA max_page_count = {pages}")  # SQLite then says what a full disk makes it say
+    pages = store.database.number("PRAGMA page_count")
+    store.database.all(f"PRAGMA max_page_count = {pages}")  # SQLite then says what a full disk makes it say
     with pytest.raises(DiskFullError) as caught:
         fill(store, *(paper(f"Abstract number {n} about a topic. " + "It is long. " * 99) for n in range(50)))
     one_line(caught.value, store.folder)
     assert store.count() == 1
-    store._database.all("PRAGMA max_page_count = 1000000")
+    store.database.all("PRAGMA max_page_count = 1000000")
     fill(store, QUX)
     assert list(store.papers()) == [FOO, QUX]
 
 
 def test_locked_by_another_program(store):
-    store._database.all("PRAGMA busy_timeout = 50")
+    store.database.all("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LibraryLockedError):

@@ -300,7 +300,7 @@ def test_full_disk(store, index, monkeypatch):
     def fail(*_args, **_kwargs):
         raise RuntimeError("database or disk is full")
 
-    monkeypatch.setattr(type(index._rows), "upsert", fail)
+    monkeypatch.setattr(type(index._rows._rows), "upsert", fail)
     with pytest.raises(DiskFullError) as caught:
         put(store, index, made[5:])
     assert str(store.folder) in str(caught.value)

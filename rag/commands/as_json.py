@@ -64,11 +64,18 @@ def hit_json(hit: Hit) -> Json:
 
 
 def paper_json(paper: Paper) -> Json:
-    """What to call a paper and where it was read from (``position`` counts the file's abstracts from 0)."""
+    """What is known of a paper, and where it was read (``position`` counts the file's abstracts from 0)."""
     return {
         "id": paper.id,
         "label": paper.label,
         "title": paper.title,
+        "authors": list(paper.authors),
+        "year": paper.year,
+        "venue": paper.venue,
+        "topics": list(paper.topics),
+        "url": paper.url,
+        "doi": paper.doi,
+        "external_id": paper.external_id,
         "source": paper.source,
         "position": paper.position,
     }

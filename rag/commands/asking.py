@@ -7,11 +7,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from rag.commands.as_json import answer_json, hit_json
-from rag.commands.base import ABSTAINED, Command, Context, positive
+from rag.commands.base import ABSTAINED, Command, Context, filter_option, positive
 from rag.commands.weights import need_models
 from rag.domain import Answer, Found, Hit, Piece
 from rag.errors import QuestionError
-from rag.present import short
+from rag.present import reference, short
 
 if TYPE_CHECKING:
     from rag.library import Library
@@ -23,6 +23,7 @@ LONGEST_INPUT = 1_000_000
 def _ask_arguments(parser: argparse.ArgumentParser) -> None:
     _question_argument(parser)
     parser.add_argument("-k", type=positive, metavar="N", help="judge the N best passages (default: candidates)")
+    filter_option(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
     parser.add_argument(
         "--exit-code", action="store_true", help=f"exit with {ABSTAINED} when the abstracts don't say; without it, 0"
@@ -45,8 +46,8 @@ def _ask(context: Context) -> int:
 def _answered(context: Context, library: Library, text: str) -> Answer:
     """Ask; on a terminal the draft is shown as it grows, until the verified answer takes its place."""
     if context.args.json:
-        return library.ask(text)
-    stream = library.ask(text, stream=True)
+        return library.ask(text, filters=context.args.filter)
+    stream = library.ask(text, filters=context.args.filter, stream=True)
     with context.output.draft() as show:
         draft = ""
         for event in stream.events():
@@ -62,6 +63,7 @@ def _answered(context: Context, library: Library, text: str) -> Answer:
 def _search_arguments(parser: argparse.ArgumentParser) -> None:
     _question_argument(parser)
     parser.add_argument("-k", type=positive, default=5, metavar="N", help="how many passages (default: 5)")
+    filter_option(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
 
 
@@ -70,7 +72,7 @@ def _search(context: Context) -> int:
     settings = context.settings()
     need_models(context, settings, "embedder")
     with context.library(settings) as library:
-        hits = library.search(text, context.args.k)
+        hits = library.search(text, context.args.k, filters=context.args.filter)
     if context.args.json:
         context.output.data([hit_json(hit) for hit in hits])
     else:
@@ -79,8 +81,7 @@ def _search(context: Context) -> int:
 
 
 def _line(number: int, hit: Hit) -> str:
-    where = f"{hit.paper.source}, abstract {hit.paper.position + 1}"
-    return f"{number}. {hit.paper.label} ({where}; score {hit.score:.2f})\n   {short(hit.passage.text)}"
+    return f"{number}. {hit.paper.label} ({reference(hit.paper)}; score {hit.score:.2f})\n   {short(hit.passage.text)}"
 
 
 def _question_argument(parser: argparse.ArgumentParser) -> None:

@@ -77,6 +77,14 @@ def common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", default=none, help="a generator of `models list`, or a GGUF file")
 
 
+def filter_option(parser: argparse.ArgumentParser) -> None:
+    """Which papers may be found; given several times, all must hold."""
+    parser.add_argument(
+        "-f", "--filter", action="append", default=[], metavar="FILTER",
+        help="only papers that meet it: year>=2024, author=Smith, venue=ICML, topic=vision, file=name; repeatable",
+    )  # fmt: skip
+
+
 def positive(text: str) -> int:
     """An argument that counts something, at most a million; argparse makes a usage error of the ValueError."""
     number = int(text)

@@ -9,37 +9,67 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag.commands.base import Command, Context, a_path, is_sample
 from rag.commands.weights import need_models, states
 from rag.errors import LibraryError, ReadError
 
+if TYPE_CHECKING:
+    from rag.report import AddReport
+    from rag.settings import Settings
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="+", type=a_path, help="a file of abstracts, or a folder of such files")
+    parser.add_argument("path", nargs="+", type=a_path, help="a file of papers, or a folder of such files")
+    parser.add_argument(
+        "--format", default="", metavar="NAME", help="what the files are, if not as they look; a wrong name lists all"
+    )
+    parser.add_argument(
+        "--column", action="append", type=_column, default=[], metavar="FIELD=NAME",
+        help="which column of a table holds what, such as abstract=Summary; repeatable",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
 
 
-def _add(context: Context) -> int:
-    settings = context.settings()
-    need_models(context, settings, "embedder")
-    if settings.library is None:
-        from rag.library import OWN
+def _column(text: str) -> tuple[str, str]:
+    field, equals, name = text.partition("=")
+    if not (field.strip() and equals and name.strip()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not FIELD=NAME")
+    return field.strip().lower(), name.strip()
 
-        settings = settings.model_copy(update={"library": settings.home / OWN})
+
+def _add(context: Context) -> int:
+    settings = own_library(context.settings())
+    need_models(context, settings, "embedder")
+    args = context.args
     with (
         _nothing_left(Path(settings.library or "")),
         context.library(settings, create=True) as library,
         context.output.progress("adding papers") as step,
     ):
-        report = library.add(*context.args.path, progress=step)
+        report = library.add(*args.path, format=args.format, columns=dict(args.column), progress=step)
+    tell_report(context, report)
+    return ReadError.exit_code if report.failed else 0
+
+
+def own_library(settings: Settings) -> Settings:
+    """The settings with a library to write to: the user's own unless another is named, never the sample."""
+    from rag.library import OWN
+
+    if settings.library is not None:
+        return settings
+    return settings.model_copy(update={"library": settings.home / OWN})
+
+
+def tell_report(context: Context, report: AddReport) -> None:
+    """Say what became of every record."""
     if context.args.json:
         context.output.data(asdict(report))
     else:
         context.output.text(str(report))
     for left_out in (*report.skipped, *report.failed):
         context.output.note(f"left out: {left_out}")
-    return ReadError.exit_code if report.failed else 0
 
 
 @contextmanager

@@ -11,7 +11,26 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rag.corpus import abstracts
+from rag.corpus import (
+    abstracts,
+    acl,
+    arxiv,
+    atom,
+    beir,
+    bibtex,
+    conference,
+    csl,
+    document,
+    json_papers,
+    nbib,
+    openreview,
+    paperlists,
+    pubmed,
+    ris,
+    semantic_scholar,
+    tables,
+    wos,
+)
 from rag.corpus.records import Format, Options, Reading, Record, Skipped
 from rag.corpus.sources import Source, sources
 from rag.domain import Paper
@@ -30,8 +49,12 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 FORMATS: tuple[Format, ...] = (
     # The first that fits is taken; plain text takes what is left.
-    abstracts.FORMAT,
-)
+    conference.FORMAT, paperlists.FORMAT, openreview.FORMAT, arxiv.FORMAT, semantic_scholar.FORMAT, csl.FORMAT,
+    beir.FORMAT, json_papers.FORMAT,
+    atom.FORMAT, acl.FORMAT, pubmed.FORMAT,
+    nbib.FORMAT, ris.FORMAT, wos.FORMAT, bibtex.FORMAT, tables.FORMAT,
+    document.FORMAT, abstracts.FORMAT,
+)  # fmt: skip
 _PACKED = (".gz", ".zip")
 
 

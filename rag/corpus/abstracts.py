@@ -19,8 +19,8 @@ from rag.corpus.sources import Source
 _LINE_END = re.compile(r"\r+\n|[\r\n\x0b\x85\u2028]")
 _PAGE_END = re.compile(r"[\f\u2029]")
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"
-_RULER = re.compile(r"[-*_=~#+\s]{3,}")
-_LIST_ITEM = re.compile(r"(?:[-*•+]|\(?\d{1,2}[.)]|\\item)\s|\$\$|\\(?:begin|end|\[|\])")
+RULER = re.compile(r"[-*_=~#+\s]{3,}")
+LIST_ITEM = re.compile(r"(?:[-*•+]|\(?\d{1,2}[.)]|\\item)\s|\$\$|\\(?:begin|end|\[|\])")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\u3001-\u3011]")
 _SENTENCE_END = re.compile(r"""[.!?。！？…।؟][\s"'”’»)\]}*_`$」』）]*$""")
 _HASHES = re.compile(r"#{1,6}\s+(?=\S)")
@@ -39,7 +39,7 @@ def read(source: Source, _: Options) -> Iterator[Record | Skipped]:
     parts = _parts(list(_paragraphs(source.text())))
     if not parts:
         return
-    kinds = [_is_heading(part) for part in parts]
+    kinds = [is_heading(part) for part in parts]
     if len(parts) > 1 and not kinds[0] and _is_odd_start(parts):
         kinds[0] = True
     titled = _headings_are_titles(kinds)
@@ -60,7 +60,7 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
         gap = "page" if number else gap
         for raw in _LINE_END.split(page):
             line = raw.strip().strip(_INVISIBLE).strip()
-            if not line or _RULER.fullmatch(line):
+            if not line or RULER.fullmatch(line):
                 gap = gap or "blank"
                 continue
             runs_on = gap == "page" and line[0].islower() and not (lines and _SENTENCE_END.search(lines[-1]))
@@ -80,12 +80,12 @@ def _parts(blocks: list[list[str]]) -> list[str]:
     except at the file's start, when a short line stands over one long line.
     """
     alone = [_stands_alone(lines) for lines in blocks]
-    texts = sum(len(lines) > 1 or not _is_heading(lines[0]) for lines in blocks)
+    texts = sum(len(lines) > 1 or not is_heading(lines[0]) for lines in blocks)
     if sum(alone) < max(2, _TITLED * texts):
         alone = [i == 0 and one and len(lines) == 2 for i, (one, lines) in enumerate(zip(alone, blocks, strict=True))]
     parts: list[str] = []
     for one, lines in zip(alone, blocks, strict=True):
-        parts += [lines[0], _joined(lines[1:])] if one else [_joined(lines)]
+        parts += [lines[0], joined(lines[1:])] if one else [joined(lines)]
     return parts
 
 
@@ -94,7 +94,7 @@ _HYPHEN = re.compile(r"\w-")
 
 def _stands_alone(lines: list[str]) -> bool:
     """Whether the first line broke off although the next word had room."""
-    if len(lines) < 2 or not _is_heading(lines[0]) or lines[1][0].islower() or _is_heading(_joined(lines[1:40])):
+    if len(lines) < 2 or not is_heading(lines[0]) or lines[1][0].islower() or is_heading(joined(lines[1:40])):
         return False
     width = max(map(len, lines))
     if len(lines) == 2:
@@ -102,10 +102,11 @@ def _stands_alone(lines: list[str]) -> bool:
     return len(lines[0]) + 1 + len(lines[1].split()[0]) <= width
 
 
-def _joined(lines: list[str]) -> str:
+def joined(lines: list[str]) -> str:
+    """Lines as one text; list items stay on lines of their own."""
     pieces = [lines[0]]
     for before, line in pairwise(lines):
-        if _LIST_ITEM.match(line):
+        if LIST_ITEM.match(line):
             pieces.append("\n")
         elif not (
             (_CJK.match(before[-1]) and _CJK.match(line[0])) or (_HYPHEN.fullmatch(before[-2:]) and line[0].islower())
@@ -115,14 +116,15 @@ def _joined(lines: list[str]) -> str:
     return "".join(pieces)
 
 
-def _words(text: str) -> float:
+def count_words(text: str) -> float:
     """Length in words; two characters of Chinese count as one."""
     wide = len(_CJK.findall(text))
     return len(_CJK.sub(" ", text).split()) + wide / 2
 
 
-def _is_heading(text: str) -> bool:
-    words = _words(text)
+def is_heading(text: str) -> bool:
+    """Whether a block is a heading and no abstract: short, and no sentence."""
+    words = count_words(text)
     if words < _MIN_WORDS or not any(c.isalpha() for c in text):
         return True
     if _HASHES.match(text) and words <= _MAX_HEADING:
@@ -132,8 +134,8 @@ def _is_heading(text: str) -> bool:
 
 def _is_odd_start(parts: list[str]) -> bool:
     """A first block much shorter than the others is a heading even with a full stop, or if it runs on."""
-    words = _words(parts[0])
-    usual = statistics.median(map(_words, parts[1:]))
+    words = count_words(parts[0])
+    usual = statistics.median(map(count_words, parts[1:]))
     if _SENTENCE_END.search(parts[0]):
         return words < 15 and words < usual / 6
     return words <= 2 * _MAX_HEADING and words < usual / 3

@@ -81,7 +81,8 @@ class Format:
     """A file format. ``name`` is what ``--format`` calls it, ``title`` what people do; ``suffixes`` its usual endings.
 
     ``fits`` looks at a source's first bytes and ending: is it this format? It never raises for a source that can be
-    opened.
+    opened. ``distinct`` says that records with different keys are different papers, however alike: in a test collection
+    or a table somebody meant them to be; in an export of a reference manager they may be one paper, saved twice.
     """
 
     name: str
@@ -89,3 +90,4 @@ class Format:
     suffixes: tuple[str, ...]
     fits: Callable[[Source], bool]
     read: Reader
+    distinct: bool = False
