@@ -73,9 +73,9 @@ class Listening:
             self._listener = Listener(self._models.generator())
         return self._listener
 
-    def embedder(self) -> Embedder:
+    def embedder(self, made_by: str = "") -> Embedder:
         """As the source says."""
-        return self._models.embedder()
+        return self._models.embedder(made_by)
 
     def close(self) -> None:
         """As the source does."""

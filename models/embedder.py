@@ -7,6 +7,7 @@ import, are loaded at the first ``encode`` (or in the background by ``warm``). S
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ BATCH = 32
 SMALL = 512
 """Tokens up to which one thread does the work. With two threads on two cores a question took 500 ms while another
 process kept both cores busy, with one thread 12 ms. The bound itself is a choice, not a measurement."""
+HALF = "+bf16"
+"""At the end of an embedder's name: its matrices are multiplied in bfloat16."""
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -45,11 +48,13 @@ class SentenceEmbedder:
     Equal texts in equal batches give equal vectors; the rest of the batch can change the last bits of a vector.
     """
 
-    def __init__(self, name_or_folder: str | Path, models_dir: Path) -> None:
+    def __init__(self, name_or_folder: str | Path, models_dir: Path, made_by: str = "") -> None:
         """Find the model and check its files, without loading it.
 
-        Raises UnknownModelError, ModelMissingError, ModelDamagedError.
+        ``made_by`` is the name of the embedder whose vectors these must be comparable with, in precision too; empty:
+        as precise as this CPU is fast at. Raises UnknownModelError, ModelMissingError, ModelDamagedError.
         """
+        self._half = made_by.endswith(HALF) if made_by else fast_at_half()
         model = resolve(name_or_folder, "embedder")
         if isinstance(model, ModelSpec):
             self._folder, self._name = SentenceFolder(check(model, models_dir)), model.name
@@ -62,8 +67,11 @@ class SentenceEmbedder:
 
     @property
     def name(self) -> str:
-        """Name in the catalogue, or the folder's name with the first digits of the sha256 of what is in it."""
-        return self._name
+        """Name in the catalogue, or the folder's name with the first digits of the sha256 of what is in it.
+
+        Vectors from multiplications in half precision have a name of their own.
+        """
+        return self._name + HALF if self._half else self._name
 
     @cached_property
     def dimension(self) -> int:
@@ -95,7 +103,7 @@ class SentenceEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         model = self._loaded()
-        with self._lock, _threads(1 if sum(counts) <= SMALL else 0):
+        with self._lock, _threads(1 if sum(counts) <= SMALL else 0), _multiplying_in_half(self._half):
             vectors = model.encode(
                 list(texts),
                 batch_size=BATCH,
@@ -103,7 +111,8 @@ class SentenceEmbedder:
                 convert_to_numpy=True,
                 normalize_embeddings=True,
             )
-        return np.ascontiguousarray(vectors, dtype=np.float32)
+        exact = np.ascontiguousarray(vectors, dtype=np.float32)
+        return exact / np.linalg.norm(exact, axis=1, keepdims=True) if self._half else exact
 
     def warm(self) -> None:
         """Begin to load the model in a thread of its own; ``encode`` waits for it if need be."""
@@ -151,6 +160,31 @@ def _fingerprint(folder: Path, models_dir: Path) -> str:
         return fingerprint(folder, models_dir)
     except OSError as error:
         raise ModelDamagedError(f"{error.filename} can't be read ({error.strerror}); mend that first") from error
+
+
+def fast_at_half() -> bool:
+    """Whether this CPU multiplies bfloat16 numbers in hardware; where it has to pretend, it is slower at them."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:  # not Linux
+        return False
+    return bool(_BF16.search(flags))
+
+
+_BF16 = re.compile(r"^flags\s*:.*\b(?:avx512_bf16|amx_bf16)\b", re.MULTILINE)
+
+
+@contextmanager
+def _multiplying_in_half(half: bool) -> Iterator[None]:
+    """Let torch multiply matrices in bfloat16, and keep everything between them in float32.
+
+    2.2 times the throughput of float32, cosine of the vectors 0.99997 at least (of 359 windows); the whole model in
+    bfloat16 was slower (2.1) and less exact (0.9999).
+    """
+    import torch
+
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+        yield
 
 
 @contextmanager

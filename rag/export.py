@@ -1,8 +1,7 @@
 """Papers -> BibTeX, RIS, CSL-JSON, Markdown, JSON Lines. What is written is read again by ``rag.corpus`` as the same.
 
-Markdown holds titles and abstracts only. A line break inside an abstract becomes a blank where the format has none, and a
-brace that closes nothing is left out of BibTeX, which has no way to write one.
-Knows nothing of libraries.
+Markdown holds titles and abstracts only. A line break inside an abstract becomes a blank where the format has none, and
+a brace that closes nothing is left out of BibTeX, which has no way to write one. Knows nothing of libraries.
 """
 
 from __future__ import annotations

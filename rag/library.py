@@ -195,7 +195,7 @@ class Library:
         """Cut and embed every paper anew, as the settings say now; how many there are."""
         from rag.ingest import rebuild
 
-        return rebuild(self._ingest(progress))
+        return rebuild(replace(self._ingest(progress), embedder=self._models.embedder()))
 
     def compact(self) -> None:
         """Give the disk back what papers that went have left."""
@@ -290,7 +290,7 @@ class Library:
     def embedder(self) -> Embedder:
         """The embedder, opened on first use."""
         with self._lock:
-            return self._models.embedder()
+            return self._models.embedder(self._store.embedder)
 
     # --- wiring
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -21,8 +22,8 @@ class ModelSource(Protocol):
     def generator(self) -> Generator:
         """The generator, opened on first use and then shared."""
 
-    def embedder(self) -> Embedder:
-        """The embedder, likewise."""
+    def embedder(self, made_by: str = "") -> Embedder:
+        """The embedder, likewise; the one whose vectors compare with those that ``made_by`` made, if any."""
 
     def close(self) -> None:
         """Free what was opened; closing twice is fine."""
@@ -36,14 +37,23 @@ class LocalModels:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._embedders: dict[bool, Embedder] = {}
+        self._opening = threading.Lock()
 
     def generator(self) -> Generator:
         """The generator with its passage cache."""
         return self._generator
 
-    def embedder(self) -> Embedder:
-        """The embedder."""
-        return self._embedder
+    def embedder(self, made_by: str = "") -> Embedder:
+        """The embedder, in the precision of the one that made a library's vectors."""
+        from models.embedder import HALF, SentenceEmbedder, fast_at_half
+
+        half = made_by.endswith(HALF) if made_by else fast_at_half()
+        with self._opening:
+            if half not in self._embedders:
+                settings = self._settings
+                self._embedders[half] = SentenceEmbedder(settings.embedder, settings.models_dir, made_by)
+            return self._embedders[half]
 
     def close(self) -> None:
         """Free the generator, if it was opened."""
@@ -69,12 +79,6 @@ class LocalModels:
         )
         return LlamaGenerator(args, cache if settings.passage_cache else None)
 
-    @cached_property
-    def _embedder(self) -> Embedder:
-        from models.embedder import SentenceEmbedder
-
-        return SentenceEmbedder(self._settings.embedder, self._settings.models_dir)
-
 
 class FakeModels:
     """Deterministic doubles: for tests, and for looking at the program without a model."""
@@ -83,7 +87,7 @@ class FakeModels:
         """A double that quotes the passage."""
         return self._generator
 
-    def embedder(self) -> Embedder:
+    def embedder(self, made_by: str = "") -> Embedder:
         """A double that hashes words."""
         return self._embedder
 

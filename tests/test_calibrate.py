@@ -55,7 +55,7 @@ class Models:
     def generator(self):
         return self.fake
 
-    def embedder(self):
+    def embedder(self, made_by=""):
         return FakeEmbedder()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from models.catalog import resolve
-from models.embedder import SentenceEmbedder
+from models.embedder import HALF, SentenceEmbedder, fast_at_half
 from models.errors import ModelDamagedError, ModelMissingError, TextTooLongError, UnknownModelError
 from models.weights import path_of
 from rag.settings import load_settings
@@ -146,7 +146,7 @@ def test_missing_and_unknown_models_are_told(home, tmp_path) -> None:
 COUNTING = """
 import sys
 from pathlib import Path
-from models.embedder import SentenceEmbedder
+from models.embedder import HALF, SentenceEmbedder, fast_at_half
 embedder = SentenceEmbedder(Path(sys.argv[1]), Path(sys.argv[2]))
 embedder.name, embedder.dimension, embedder.max_tokens, embedder.count_tokens("a word"), embedder.encode([])
 print(*(name for name in ("torch", "transformers", "sentence_transformers") if name in sys.modules))
@@ -167,9 +167,9 @@ def models_dir() -> Path:
     return load_settings().models_dir
 
 
-@pytest.fixture(scope="module")
-def real(models_dir) -> SentenceEmbedder:
-    return SentenceEmbedder(NAME, models_dir)
+@pytest.fixture(scope="module", params=[NAME, NAME + HALF])
+def real(models_dir, request) -> SentenceEmbedder:
+    return SentenceEmbedder(NAME, models_dir, made_by=request.param)
 
 
 TEXTS = [
@@ -183,7 +183,7 @@ TEXTS = [
 
 @pytest.mark.model
 def test_real_vectors_are_unit_float32_and_near_when_meanings_are(real) -> None:
-    assert (real.name, real.dimension, real.max_tokens) == (NAME, 384, 254)
+    assert (real.name.removesuffix(HALF), real.dimension, real.max_tokens) == (NAME, 384, 254)
     vectors = real.encode(TEXTS)
     assert vectors.shape == (5, 384)
     assert vectors.dtype == np.float32
@@ -192,7 +192,17 @@ def test_real_vectors_are_unit_float32_and_near_when_meanings_are(real) -> None:
     assert vectors[0] @ vectors[1] > 0.6
     assert vectors[0] @ vectors[2] < 0.2
     assert np.array_equal(real.encode(TEXTS), vectors)
-    assert real.encode(TEXTS[:1])[0] == pytest.approx(vectors[0], abs=1e-5)
+    last_bits = 4e-3 if real.name.endswith(HALF) else 1e-5
+    assert real.encode(TEXTS[:1])[0] == pytest.approx(vectors[0], abs=last_bits)
+
+
+@pytest.mark.model
+def test_half_precision_changes_hardly_anything_and_has_a_name_of_its_own(models_dir) -> None:
+    exact, half = (SentenceEmbedder(NAME, models_dir, made_by=name) for name in (NAME, NAME + HALF))
+    assert (exact.name, half.name) == (NAME, NAME + HALF)
+    assert SentenceEmbedder(NAME, models_dir).name == (half.name if fast_at_half() else exact.name)
+    cosines = (exact.encode(TEXTS[:4]) * half.encode(TEXTS[:4])).sum(axis=1)
+    assert cosines.min() > 0.999
 
 
 @pytest.mark.model
@@ -234,7 +244,7 @@ def refuse(*args, **kwargs):
     raise SystemExit("the network was used")
 socket.socket.connect = socket.getaddrinfo = refuse
 import huggingface_hub.constants  # as a library that was imported before ours would
-from models.embedder import SentenceEmbedder
+from models.embedder import HALF, SentenceEmbedder, fast_at_half
 embedder = SentenceEmbedder(sys.argv[1], Path(sys.argv[2]))
 embedder.warm()
 print(embedder.encode(["a question"]).shape, os.environ.get("HF_HUB_OFFLINE"))
@@ -267,6 +277,6 @@ def test_damaged_weights_are_told(models_dir, tmp_path, home) -> None:
 def test_a_folder_by_its_path_gives_the_same_vectors(real, models_dir, tmp_path, home) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(path_of(resolve(NAME), models_dir), copy)
-    own = SentenceEmbedder(copy, home)
+    own = SentenceEmbedder(copy, home, made_by=real.name)
     assert own.name.startswith("copy-")
     assert np.array_equal(own.encode(TEXTS), real.encode(TEXTS))

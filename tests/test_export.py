@@ -19,7 +19,8 @@ SUFFIX = {"bibtex": ".bib", "csl": ".json", "jsonl": ".jsonl", "markdown": ".md"
 WHOLE = sorted(EXPORTERS.keys() - {"markdown"})
 RECORD = Record(
     "We introduce FooNet, a network for $x<y$ & bars. It reaches 5.2\\% on Baz, {as} R\\'enyi said: 100 % #1 @home.",
-    "FooNet: Networks for $x$ bars", ("Ana Müller", "Bo de Li", "The 3M Group"), 2024, "ICML", ("vision", "bars and stars"),
+    "FooNet: Networks for $x$ bars", ("Ana Müller", "Bo de Li", "The 3M Group"), 2024, "ICML",
+    ("vision", "bars and stars"),
     "https://example.org/a_b?c=1&d=%20", "10.1000/ab_c(1)", "arxiv:2401.00001",
 )  # fmt: skip
 OTHER = Record("Nothing is known about quuxes; this paper measures a thousand of them in the wild.")

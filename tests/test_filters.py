@@ -16,7 +16,7 @@ PAPERS = [
      "authors": ["Ana Müller", "Bo Li"], "venue": "ICML", "topics": ["Computer Vision", "sorting"]},
     {"id": "2", "title": "Socks two", "abstract": "We sort socks by smell, which no machine can do.", "year": 2023,
      "authors": ["Bo Li"], "venue": "NeurIPS", "topics": ["olfaction"]},
-    {"id": "3", "title": "Socks three", "abstract": "We sort socks by sound and find most of them silent.", "year": 2024,
+    {"id": "3", "title": "Socks three", "abstract": "We sort socks by sound and find most of them mute.", "year": 2024,
      "authors": ["Cy 100%_Doe"], "venue": "ICML 2024"},
     {"id": "4", "title": "Socks four", "abstract": "We sort socks without asking when or by whom."},
 ]  # fmt: skip

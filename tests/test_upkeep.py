@@ -65,7 +65,7 @@ def test_rebuild_mends_passages_words_and_vectors(library):
     before = library.search("What is GeoPT?", 3)
     assert library.rebuild() == 57
     assert library.faults() == []
-    assert [hit.paper for hit in library.search("What is GeoPT?", 3)][0] == before[0].paper
+    assert library.search("What is GeoPT?", 3)[0].paper == before[0].paper
 
 
 def test_compact_gives_disk_back_and_changes_nothing(library, tmp_path):
