@@ -18,6 +18,7 @@ from rag.text import fold
 
 FIELDS = ("year", "author", "venue", "topic", "file")
 _FORM = re.compile(r"\s*([^\W\d_]+)\s*(>=|<=|!=|==|=|:|<|>)\s*(.+?)\s*", re.DOTALL)
+_BETWEEN = re.compile(r"\s*(?:[,;，；]|\band\b|&&)\s*(?=[^\W\d_]+\s*(?:[<>=:]|!=))", re.IGNORECASE)
 _PLURALS = {
     "authors": "author",
     "venues": "venue",
@@ -103,6 +104,11 @@ def parse(text: str) -> Filter:
 def parse_all(texts: Iterable[str | Filter]) -> tuple[Filter, ...]:
     """Filters from their words; those that are filters already stay. Raises FilterError."""
     return tuple(text if isinstance(text, Filter) else parse(text) for text in texts)
+
+
+def parse_line(line: str) -> tuple[Filter, ...]:
+    """Filters written on one line, between commas, semicolons or "and". Raises FilterError."""
+    return parse_all(part for part in _BETWEEN.split(line.strip()) if part.strip())
 
 
 def where_of(filters: Iterable[Filter]) -> Where:

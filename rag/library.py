@@ -137,6 +137,10 @@ class Library:
         """Every paper that meets the filters, in the order added. Raises FilterError as ``search``."""
         return list(self._store.papers(self._where(filters)))
 
+    def has_fields(self) -> bool:
+        """Whether any paper has a year, authors, a venue or topics, so that filters make sense."""
+        return self._store.has_fields()
+
     def sources_of(self, paper_id: str) -> list[Origin]:
         """Every record that a paper was read from: the same paper may come from several files."""
         return self._store.origins.of_paper(paper_id)

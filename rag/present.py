@@ -40,10 +40,25 @@ def _sources(citations: tuple[Citation, ...]) -> str:
 
 def reference(paper: Paper) -> str:
     """Who wrote a paper, where and when it came out, and where it was read, as far as it is known."""
+    return "; ".join(part for part in (byline(paper), address(paper), read_at(paper)) if part)
+
+
+def byline(paper: Paper) -> str:
+    """Authors, venue and year."""
     venue = " ".join(part for part in (paper.venue, str(paper.year or "")) if part)
-    address = paper.url or (f"https://doi.org/{paper.doi}" if paper.doi else "")
-    who = ", ".join(part for part in (by(paper.authors), venue) if part)
-    return "; ".join(part for part in (who, address, f"{paper.source}, abstract {paper.position + 1}") if part)
+    return ", ".join(part for part in (by(paper.authors), venue) if part)
+
+
+def address(paper: Paper) -> str:
+    """Where on the web the paper is; nothing but http and https."""
+    url = paper.url or (f"https://doi.org/{paper.doi}" if paper.doi else "")
+    return url if url.startswith(("https://", "http://")) else ""
+
+
+def read_at(paper: Paper) -> str:
+    """The file that it was read from, and where in it."""
+    where = f"abstract {paper.position + 1}"
+    return f"{paper.source}, {where}" if paper.source else where
 
 
 def by(authors: Sequence[str]) -> str:

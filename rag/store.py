@@ -165,6 +165,14 @@ class Store:
         """How many papers readers see that meet a condition."""
         return self.database.number(f"SELECT count(*) FROM papers WHERE indexed = 1 AND {where.sql}", where.values)
 
+    def has_fields(self) -> bool:
+        """Whether there is anything to filter by but the files that papers come from."""
+        query = (
+            "SELECT EXISTS (SELECT 1 FROM papers WHERE year IS NOT NULL) OR "
+            "EXISTS (SELECT 1 FROM facets WHERE kind IN ('author', 'venue', 'topic'))"
+        )
+        return bool(self.database.number(query))
+
     def paper(self, paper_id: str) -> Paper | None:
         """One paper by its id; None when readers don't see such a one."""
         rows = self.database.all(f"SELECT {PAPER} FROM papers WHERE id = ? AND indexed = 1", (paper_id,))

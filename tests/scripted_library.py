@@ -22,6 +22,7 @@ from rag.domain import (
     Turn,
 )
 from rag.errors import ModelMissingError
+from rag.filters import Filter
 
 COMPASS = (
     "Agents lose their way when goals change. We present **COMPASS**, a planner with $O(n \\log n)$ updates where "
@@ -146,8 +147,14 @@ class ScriptedLibrary:
     def prepare(self, cancel: threading.Event | None = None) -> int:
         return 0
 
-    def ask(self, question: str, *, history: Sequence[Turn] = (), stream: bool = True) -> ScriptedStream:
+    def has_fields(self) -> bool:
+        return any(paper.year or paper.authors for paper in self._papers)
+
+    def ask(
+        self, question: str, *, history: Sequence[Turn] = (), filters: Sequence[Filter] = (), stream: bool = True
+    ) -> ScriptedStream:
         self.asked.append((question, tuple(history)))
+        self.filters = tuple(map(str, filters))
         script = next((s for word, s in self.scripts.items() if word in question), self.answer)
         made = ScriptedStream(lambda running: script(question, running))
         self.streams.append(made)

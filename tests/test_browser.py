@@ -9,13 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from scripted_library import ScriptedLibrary
+from scripted_library import PAPERS, ScriptedLibrary
 
 from rag.errors import SettingsError
 from ui.app import serve
@@ -501,7 +502,7 @@ def test_the_real_library_with_model_doubles(chromium: Any, tmp_path: Path) -> N
 SCRIPT = """
 import sys
 sys.path[:0] = [{root!r}, {tests!r}]
-from scripted_library import ScriptedLibrary
+from scripted_library import PAPERS, ScriptedLibrary
 from ui.app import serve
 serve(ScriptedLibrary(pace=0.05), port={port}, announce=lambda url: print(url, flush=True))
 print("closed", flush=True)
@@ -525,3 +526,30 @@ def test_it_ends_at_once_and_without_noise(chromium: Any, how: signal.Signals) -
         assert run.stdout.read().strip() == "closed"
         assert run.stderr.read().strip() == ""
         seen.context.close()  # its console speaks of the server that went away
+
+
+def test_filters_are_offered_where_papers_have_fields_and_hold_until_changed(chromium: Any) -> None:
+    papers = [replace(one, year=2024, venue="ICML", authors=("Ana M",), url="https://example.org/x") for one in PAPERS]
+    chat = Served(ScriptedLibrary(papers), prepare=False)
+    tab = Tab(chromium, chat.url, {"viewport": {"width": 1280, "height": 800}})
+    try:
+        only = tab.page.get_by_label("Only papers with")
+        only.fill("year>=2024; venue=ICML")
+        tab.ask("How well?", ".cb-cite")
+        assert chat.library.filters == ("year>=2024", "venue=ICML")
+        assert only.input_value() == "year>=2024; venue=ICML"
+        tab.page.locator("summary .cb-where").first.wait_for()
+        shots = os.environ.get("SHOTS")
+        if shots:
+            tab.page.screenshot(path=f"{shots}/filters.png")
+        only.fill("colour=red")
+        tab.ask("And how well now?", ".cb-error")
+        assert "can't be filtered by 'colour'" in tab.text(".cb-error")
+        assert tab.wrong == []
+    finally:
+        tab.context.close()
+        chat.close()
+
+
+def test_without_fields_no_filter_is_offered(tab: Tab) -> None:
+    assert not tab.page.locator("#cb-only").is_visible()

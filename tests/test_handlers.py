@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import logging
 import sys
 import threading
@@ -394,3 +395,16 @@ def test_hits_of_one_paper_are_one_card(library: ScriptedLibrary) -> None:
     )
     view = asked(Desk(library), Session(), "twice")[-1]
     assert view.evidence.count("Agents lose their way") == 1
+
+
+def test_filters_go_with_the_question_and_are_told_when_they_are_none(library: ScriptedLibrary) -> None:
+    desk, session = Desk(library), Session()
+    desk.put(session, "tab", "How well?", "year>=2024, author=Ana Müller and venue=ICML|NeurIPS, Inc")
+    list(desk.answer(session))
+    assert library.filters == ("year>=2024", "author=Ana Müller", "venue=ICML|NeurIPS, Inc")
+    desk.put(session, "tab", "How well?", "colour=red")
+    view = list(desk.answer(session))[-1]
+    assert "can't be filtered by 'colour'" in html.unescape(text(view))
+    desk.put(session, "tab", "How well?", "  ")
+    list(desk.answer(session))
+    assert library.filters == ()

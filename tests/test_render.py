@@ -38,8 +38,13 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
         assert tag in ALLOWED_TAGS, tag
-        assert set(attributes) <= ALLOWED_ATTRIBUTES, attributes
-        assert attributes.get("href", "#cb-").startswith("#cb-"), attributes
+        if attributes.get("class") == "cb-link":  # the only way out of the page, in a tab that knows nothing of it
+            assert set(attributes) == {"class", "href", "target", "rel"}, attributes
+            assert (attributes["target"], attributes["rel"]) == ("_blank", "noopener noreferrer")
+            assert attributes["href"].startswith(("https://", "http://")), attributes
+        else:
+            assert set(attributes) <= ALLOWED_ATTRIBUTES, attributes
+            assert attributes.get("href", "#cb-").startswith("#cb-"), attributes
         self.elements.append((tag, attributes))
         if tag == "mark":
             self.marks.append("")
@@ -239,3 +244,17 @@ def test_gradio_and_the_models_are_not_imported() -> None:
     root = Path(__file__).parent.parent
     ran = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_card_says_who_wrote_the_paper_and_links_only_to_the_web() -> None:
+    def web(**fields: object) -> tuple[str, list[str]]:
+        page = Page(render.evidence_html("Who?", 1, (hit(replace(paper, **fields)),), None))
+        return page.text, [a["href"] for tag, a in page.elements if tag == "a" and a.get("class") == "cb-link"]
+
+    paper = replace(PAPERS[0], authors=("Ana <b>", "Bo", "Cy"), year=2024, venue="ICML")
+    text, links = web(url="https://x.org/?a=1&b=\"'<i>")
+    assert "Ana <b> et al., ICML 2024; made.txt, abstract 1" in text
+    assert links == ["https://x.org/?a=1&b=\"'<i>"]
+    assert web(url="javascript:alert(1)")[1] == []
+    assert web(url="", doi="10.1/x")[1] == ["https://doi.org/10.1/x"]
+    assert web()[1] == []

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4
 """Questions in progress at once: while the model serves one, others are searched and wait for it."""
-_EMPTY_BOX = "(session, question) => [session, window.citebound.taken(question)]"
+_EMPTY_BOX = "(session, question, only) => [session, window.citebound.taken(question), only]"
 """Run in the page as a question is sent: what is typed next must not wait for the server, nor be wiped by it."""
 _ENVIRONMENT = {
     "GRADIO_ANALYTICS_ENABLED": "False",
@@ -96,6 +96,10 @@ def _build(library: Library, desk: Desk) -> gr.Blocks:
                     buttons=[], feedback_options=None, allow_tags=False, allow_file_downloads=False,
                 )  # fmt: skip
                 status = gr.Markdown(elem_id="cb-status")
+                only = gr.Textbox(
+                    elem_id="cb-only", label="Only papers with", show_label=True, container=True, lines=1, max_lines=1,
+                    placeholder="year>=2024, venue=ICML, author=…, topic=…, file=…", visible=False,
+                )  # fmt: skip
                 with gr.Row(elem_id="cb-ask"):
                     box = gr.Textbox(
                         elem_id="cb-box", label="Your question", show_label=False, container=False, lines=1,
@@ -119,10 +123,10 @@ def _build(library: Library, desk: Desk) -> gr.Blocks:
         def opened() -> list[Any]:
             papers = len(library)
             welcome = gr.update(placeholder=render.welcome_html(papers), examples=examples(papers))
-            return [render.header_html(library.name, papers), welcome]
+            return [render.header_html(library.name, papers), welcome, gr.update(visible=library.has_fields())]
 
-        def put(session: Session, question: str, request: gr.Request) -> list[Any]:
-            return [session, *page(desk.put(session, str(request.session_hash), question or ""))]
+        def put(session: Session, question: str, filters: str, request: gr.Request) -> list[Any]:
+            return [session, *page(desk.put(session, str(request.session_hash), question or "", filters or ""))]
 
         def chosen(session: Session, event: gr.SelectData, request: gr.Request) -> list[Any]:
             question = str(event.value.get("text", "")) if isinstance(event.value, dict) else ""
@@ -151,14 +155,14 @@ def _build(library: Library, desk: Desk) -> gr.Blocks:
             "concurrency_id": "model", "concurrency_limit": AT_ONCE, "show_progress": "hidden",
             "api_visibility": "private", "trigger_mode": "multiple",
         }  # fmt: skip
-        asked = gr.on([box.submit, send.click], put, [session, box], [session, *shown], js=_EMPTY_BOX, **quick)
+        asked = gr.on([box.submit, send.click], put, [session, box, only], [session, *shown], js=_EMPTY_BOX, **quick)
         asked.then(answer, session, shown, **model)
         chat.example_select(chosen, session, [session, *shown], **quick).then(answer, session, shown, **model)
         # What was asked, stopped or cleared meanwhile is shown by the answer that runs, or by a new one that finds
         # nothing to do: so an old view never comes last.
         stop.click(desk.stop, session, None, **quick).then(answer, session, shown, **model)
         new.click(cleared, session, shown, **quick).then(answer, session, shown, **model)
-        blocks.load(opened, None, [header, chat], **quick)
+        blocks.load(opened, None, [header, chat, only], **quick)
         blocks.unload(leave)
     return blocks
 

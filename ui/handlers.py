@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from rag.domain import Event, Paper, Turn
 from rag.errors import CiteboundError
+from rag.filters import Filter, parse_line
 from ui.session import Exchange, Session, View
 
 _log = logging.getLogger(__name__)
@@ -49,7 +50,9 @@ class Library(Protocol):
     def papers(self) -> list[Paper]:
         """All papers."""
 
-    def ask(self, question: str, *, history: Sequence[Turn] = (), stream: Literal[True]) -> Stream:
+    def ask(
+        self, question: str, *, history: Sequence[Turn] = (), filters: Sequence[Filter] = (), stream: Literal[True]
+    ) -> Stream:
         """Start to answer."""
 
 
@@ -71,12 +74,15 @@ class Desk:
         self._sessions: WeakValueDictionary[str, Session] = WeakValueDictionary()
         self._lock = threading.Lock()
 
-    def put(self, session: Session, key: str, question: str) -> View:
-        """Show a question in the conversation; ``answer`` answers it. ``key`` names the tab, for ``leave``."""
+    def put(self, session: Session, key: str, question: str, filters: str = "") -> View:
+        """Show a question in the conversation; ``answer`` answers it. ``key`` names the tab, for ``leave``.
+
+        ``filters`` are as the user wrote them: what is wrong with them is told in the place of an answer.
+        """
         with self._lock:
             self._sessions[key] = session
         if question.strip():
-            session.ask(question)
+            session.ask(question, filters)
         return session.view()
 
     def answer(self, session: Session) -> Iterator[View]:
@@ -122,7 +128,9 @@ class Desk:
 
     def _answer(self, session: Session, exchange: Exchange) -> Iterator[View]:
         try:
-            stream = self._library.ask(exchange.question, history=session.history(), stream=True)
+            stream = self._library.ask(
+                exchange.question, history=session.history(), filters=parse_line(exchange.filters), stream=True
+            )
             session.attach(exchange, stream)
             shown_at = 0.0
             for event in stream.events():

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from rag.domain import Answer, Citation, Hit, Paper, Sentence, Support
+from rag.present import address, byline, read_at
 from ui.safe import Marks, escaped, inline, marked, typed
 
 # A verdict that is worth saying: its sign and its words. Supported needs no word, its citation says it.
@@ -205,11 +206,17 @@ def _group(title: str, cards: Sequence[str]) -> str:
 
 def _card(paper: Paper, turn: int, place: int, citations: Sequence[Citation] = (), *, opened: bool = False) -> str:
     numbers = "".join(f'<span class="cb-number">[{c.number}]</span>' for c in citations)
-    where = f"{paper.source}, abstract {paper.position + 1}" if paper.source else f"abstract {paper.position + 1}"
+    where = "; ".join(part for part in (byline(paper), read_at(paper)) if part)
+    link = address(paper)
+    web = (
+        f'<a class="cb-link" href="{escaped(link)}" target="_blank" rel="noopener noreferrer">{escaped(link)}</a>'
+        if link
+        else ""
+    )
     return (
         f'<details class="cb-card" id="cb-{turn}-p{place}"{" open" if opened else ""}><summary>'
         f'<span class="cb-label">{numbers}{inline(paper.label)}</span><span class="cb-where">{escaped(where)}</span>'
-        f'</summary><div class="cb-abstract">{_abstract(paper, turn, citations)}</div></details>'
+        f'</summary><div class="cb-abstract">{_abstract(paper, turn, citations)}{web}</div></details>'
     )
 
 

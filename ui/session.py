@@ -57,6 +57,7 @@ class Exchange:
 
     number: int
     question: str
+    filters: str = ""
     stage: Stage = Stage.WAITING
     found: tuple[Hit, ...] = ()
     draft: str = ""
@@ -115,11 +116,11 @@ class Session:
         """A new session: what is copied is the empty one that every tab starts with."""
         return Session()
 
-    def ask(self, question: str) -> None:
-        """Append a question. One too many is answered at once: wait."""
+    def ask(self, question: str, filters: str = "") -> None:
+        """Append a question, and which papers it is about. One too many is answered at once: wait."""
         with self._lock:
             self._count += 1
-            exchange = Exchange(self._count, question, reply=render.waiting_html())
+            exchange = Exchange(self._count, question, filters.strip(), reply=render.waiting_html())
             if sum(e.stage is Stage.WAITING for e in self._exchanges) >= WAITING_LIMIT:
                 exchange.finish(Stage.FAILED, render.error_html("Too many questions are waiting; let some finish."))
             self._exchanges.append(exchange)
