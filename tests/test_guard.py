@@ -1,3 +1,5 @@
+"""The guard before the chat: whose requests are answered."""
+
 from __future__ import annotations
 
 import asyncio

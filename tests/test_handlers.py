@@ -1,3 +1,5 @@
+"""What happens when a user asks, stops, starts over or leaves, on a library made by hand."""
+
 from __future__ import annotations
 
 import copy

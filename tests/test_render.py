@@ -1,3 +1,5 @@
+"""The HTML of questions, answers and evidence: balanced, harmless, and its links lead somewhere."""
+
 from __future__ import annotations
 
 import subprocess
