@@ -1,7 +1,8 @@
 """``python -m eval retrieval``: does search find the paper that a question asks about? Measures no answer.
 
 Over the exam's answerable questions of one turn with one gold paper; ranks are of papers, each at its best passage.
-Figures are ir-measures' ``P@1`` (the gold paper comes first), ``R@3`` (it is among the first three) and ``RR``
+Given a folder in BEIR's layout, over that test collection (see ``collection``). Of the exam the
+figures are ir-measures' ``P@1`` (the gold paper comes first), ``R@3`` (it is among the first three) and ``RR``
 (reciprocal rank, 0 when it isn't among the passages searched).
 """
 
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eval import collection
 from eval.datasets import Question, default_exam, read_questions
 from eval.exam import library_argument, opened
 from eval.report import table
+from rag import export
 from rag.errors import CiteboundError
 
 if TYPE_CHECKING:
@@ -31,15 +34,23 @@ DEPTH = 12
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("questions", nargs="?", type=Path, default=default_exam(), metavar="QUESTIONS.jsonl",
-                        help="the exam (default: the sample library's)")  # fmt: skip
+    parser.add_argument("questions", nargs="?", type=Path, default=default_exam(), metavar="PATH",
+                        help="an exam's QUESTIONS.jsonl (default: the sample library's), or a folder in BEIR's layout "
+                        "(corpus.jsonl, queries.jsonl, qrels.tsv)")  # fmt: skip
     library_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+    parser.add_argument("--queries", type=Path, metavar="FILE", help="of a folder: another split's queries")
+    parser.add_argument("--qrels", type=Path, metavar="FILE", help="of a folder: another split's judgements")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="of a folder: make its library here, or use it again")
+    parser.add_argument("--trec", type=Path, metavar="FILE", help="of a folder: write the ranking in TREC's run format")
+    parser.add_argument("--own", action="store_true", help="of a folder: leave out the systems to compare with")
     parser.add_argument("--wrong", action="store_true", help="also list the questions whose paper doesn't come first")
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     """Run the command; its exit code."""
+    if args.questions.is_dir():
+        return _run_collection(args, output)
     questions = single_paper(read_questions(args.questions))
     if not questions:
         raise CiteboundError(f"{args.questions} has no question of one turn with one gold paper; name another exam")
@@ -53,6 +64,23 @@ def run(args: argparse.Namespace, output: Output) -> int:
         output.text(table(["measure", "mean", "n"], rows))
     if args.wrong:
         output.note("\n".join(f"- {q.id} {q.asked}" for q in missed) or "every gold paper comes first")
+    return 0
+
+
+def _run_collection(args: argparse.Namespace, output: Output) -> int:
+    read = collection.read(args.questions, args.queries, args.qrels)
+    systems = ["citebound"] if args.own else list(collection.SYSTEMS)
+    found, rankings = collection.measured(read, systems, output, args.keep)
+    if args.trec is not None:
+        export.write(collection.trec(rankings["citebound"], "citebound"), args.trec)
+    if args.json:
+        output.data(collection.figures(found))
+        return 0
+    rows = [
+        [name, *(f"{one.means[m]:.4f} ({low:.3f} to {high:.3f})" for m, (low, high) in one.intervals.items())]
+        for name, one in found.items()
+    ]
+    output.text(table(["system", *collection.MEASURES], rows, f"{len(read.queries)} queries, means and 95% intervals"))
     return 0
 
 

@@ -67,12 +67,12 @@ def retrieve(
     _check(store, embedder)
     query = understand(question, store.lexicon, papers)
     pool = max(weights.pool, 3 * k)
-    probes = _probes(question, embedder)
-    dense = _merged(vectors.nearest(probe, pool, where) for probe in probes)
+    asked = probes(question, embedder)
+    dense = _merged(vectors.nearest(probe, pool, where) for probe in asked)
     lexical = dict(store.lexicon.full_text(query.terms, pool, where))
     names = sorted(query.named | query.owners | query.perhaps_named)
     ids = list(dict.fromkeys([*dense, *lexical, *(p.id for paper in names for p in store.passages_of(paper))]))
-    return _hits(store.passages(ids, where), _similarities(store, ids, probes, dense), lexical, query, weights, k)
+    return _hits(store.passages(ids, where), _similarities(store, ids, asked, dense), lexical, query, weights, k)
 
 
 def hits_of(paper_id: str, question: str, store: Store, vectors: VectorIndex, embedder: Embedder | None) -> list[Hit]:
@@ -80,7 +80,7 @@ def hits_of(paper_id: str, question: str, store: Store, vectors: VectorIndex, em
     _check(store, embedder)
     query = understand(question, store.lexicon, max(1, store.count()))
     found = store.passages(passage.id for passage in store.passages_of(paper_id))
-    similarities = _similarities(store, list(found), _probes(question, embedder), {})
+    similarities = _similarities(store, list(found), probes(question, embedder), {})
     return _hits(found, similarities, {}, query, WEIGHTS, len(found))
 
 
@@ -92,7 +92,7 @@ def _check(store: Store, embedder: Embedder | None) -> None:
         )
 
 
-def _probes(question: str, embedder: Embedder | None) -> Sequence[Vectors]:
+def probes(question: str, embedder: Embedder | None) -> Sequence[Vectors]:
     """Vectors of the question: one, or several of a question that is longer than the embedder reads."""
     if embedder is None:
         return []

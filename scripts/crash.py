@@ -3,8 +3,8 @@
 python scripts/crash.py FILE [--kills 50] [--seed 1] [--longest 12]
 
 After each kill the library must answer a search. At the end the add runs through, and the library must be the same as
-the undisturbed one: every row of its tables, every id and vector of its index. Exit 1 when it is not. Takes a quarter of
-an hour for 2,634 abstracts. Measures no speed.
+the undisturbed one: every row of its tables, every id and vector of its index. Exit 1 when it is not. Takes a quarter
+of an hour for 2,634 abstracts. Measures no speed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUESTION = "How is a large model trained with less memory?"
 def add(folder: Path, file: Path) -> subprocess.Popen[bytes]:
     """Start to add a file to a library, in a process of its own."""
     command = [sys.executable, "-m", "rag.cli", "add", "--library", str(folder), str(file)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - our own program
 
 
 def contents(folder: Path) -> list[str]:
@@ -63,9 +63,7 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--longest", type=float, default=12.0, help="seconds after which an add is killed at the latest"
-    )
+    parser.add_argument("--longest", type=float, default=12.0, help="seconds until an add is killed, at most")
     args = parser.parse_args()
     moments = random.Random(args.seed)  # noqa: S311 - moments, not secrets
     with tempfile.TemporaryDirectory() as scratch:
