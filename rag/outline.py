@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from rag.corpus import Options, Record, Skipped, document, format_of, no_abstract, paper_id, records_of, suffixes
+from rag.corpus import (
+    Options,
+    Record,
+    Skipped,
+    document,
+    format_of,
+    named_format,
+    no_abstract,
+    paper_id,
+    records_of,
+    suffixes,
+)
 from rag.corpus.sources import Source, sources
 from rag.errors import ReadError
 
@@ -58,8 +69,11 @@ def survey(
 ) -> Surveyed:
     """Read files once, and the files of papers in folders. One that can't be read stops no other.
 
-    Raises ReadError when not one could be read; with ``may_be_empty``, a folder without files is no error.
+    Raises SettingsError for a format that is none, ReadError when not one file could be read; with ``may_be_empty``, a
+    folder without files is no error.
     """
+    if options.format:
+        named_format(options.format)
     outlines: list[Outline] = []
     failed: list[Skipped] = []
     errors: list[ReadError] = []

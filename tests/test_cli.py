@@ -450,3 +450,117 @@ def test_progress_on_a_terminal_shows_no_bar_when_there_was_nothing_to_do(monkey
     with Output(io.StringIO(), err).progress("something") as step:
         step("at it", 1, 2)
     assert "something" in err.getvalue()
+
+
+# --- a library in step with a folder, written out, looked after
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "folder"
+    made.mkdir()
+    rows = [
+        {"id": "1", "title": "Oarfish", "abstract": "OARFISH is a stroke planner for rowing robots.", "year": 2023},
+        {"id": "2", "title": "Lantern", "abstract": "LANTERN is a lamp that saves 12% of the oil.", "year": 2024},
+    ]
+    (made / "papers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return made
+
+
+def test_sync_adds_then_takes_out_what_is_gone_when_told_to(folder, tmp_path):
+    lib = tmp_path / "lib"
+    assert run("sync", folder, "--library", lib)[:2] == (0, "2 added\n")
+    first = (folder / "papers.jsonl").read_text().splitlines()[0]
+    (folder / "papers.jsonl").write_text(first + "\n")
+    code, out, err = run("sync", folder, "--library", lib)  # nobody to ask
+    assert (code, out) == (0, "1 unchanged\n")
+    assert "Lantern" in err
+    assert "--yes" in err
+    code, out, _ = run("sync", folder, "--library", lib, "--yes", "--json")
+    report = json.loads(out)
+    assert (code, len(report["removed"]), len(report["unchanged"])) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(("answer", "removed"), [("y\n", True), ("\n", False), ("no\n", False)])
+def test_sync_asks_on_a_terminal(folder, tmp_path, monkeypatch, answer, removed):
+    run("sync", folder, "--library", tmp_path / "lib")
+    (folder / "papers.jsonl").unlink()
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    code, out, err = run("sync", folder, "--library", tmp_path / "lib")
+    assert code == 0
+    assert "Take these 2 out of the library?" in err
+    assert out == ("2 removed\n" if removed else "nothing to add\n")
+
+
+def test_filters_reach_search_and_ask(folder, tmp_path):
+    lib = ("--library", tmp_path / "lib")
+    run("add", folder, *lib)
+    _, out, _ = run("search", "what saves oil?", "-f", "year<2024", "--json", *lib)
+    assert [hit["paper"]["title"] for hit in json.loads(out)] == ["Oarfish"]
+    code, out, err = run("ask", "what saves oil?", "-f", "year>2030", *lib)
+    assert (code, out) == (2, "")
+    assert one_line(err)
+    assert "year>2030" in err
+
+
+@pytest.mark.parametrize("to", ["bibtex", "csl", "jsonl", "markdown", "ris"])
+def test_export(folder, tmp_path, to):
+    lib = ("--library", tmp_path / "lib")
+    run("add", folder, *lib)
+    code, out, _ = run("export", "--to", to, "-f", "year=2024", *lib)
+    assert code == 0
+    assert "LANTERN is a lamp" in out
+    assert "OARFISH" not in out
+    code, out, err = run("export", "--to", to, "--out", tmp_path / "papers.out", *lib)
+    assert (code, out) == (0, "")
+    assert "2 papers" in err
+    assert "OARFISH" in (tmp_path / "papers.out").read_text()
+
+
+def test_library_status_verify_rebuild_compact(folder, tmp_path):
+    lib = ("--library", tmp_path / "lib")
+    run("add", folder, *lib)
+    code, out, _ = run("library", "status", *lib)
+    assert code == 0
+    assert "papers     2" in out
+    assert "2023 to 2024" in out
+    assert run("library", "verify", *lib)[1].endswith("2 papers, nothing is wrong\n")
+    assert "2 papers made anew" in run("library", "rebuild", *lib)[1]
+    assert "MB now" in run("library", "compact", *lib)[1]
+
+
+def test_verify_names_damage_and_exits_5(folder, tmp_path):
+    import sqlite3
+
+    run("add", folder, "--library", tmp_path / "lib")
+    with sqlite3.connect(tmp_path / "lib" / "library.db") as connection:
+        connection.execute("UPDATE papers SET text = 'other'")
+    code, out, err = run("library", "verify", "--library", tmp_path / "lib")
+    assert code == 5
+    assert "has another text than its id says" in out
+    assert one_line(err)
+    assert "library rebuild" in err
+
+
+def test_format_and_columns_can_be_said(tmp_path):
+    table = tmp_path / "table.dat"
+    table.write_text("Name;Was steht drin\nOarfish;OARFISH is a stroke planner for rowing robots.\n")
+    lib = ("--library", tmp_path / "lib")
+    code, out, _ = run("add", table, "--format", "csv", "--column", "abstract=Was steht drin", *lib)
+    assert (code, out) == (0, "1 added\n")
+    code, _, err = run("add", table, "--format", "nonsense", *lib)
+    assert code == 2
+    assert one_line(err)
+    assert "bibtex" in err
+    code, _, err = run("add", table, "--column", "abstract", *lib)
+    assert code == 2
+    assert "FIELD=NAME" in err
+
+
+def test_many_records_that_are_left_out_are_counted(tmp_path):
+    rows = [{"id": n, "title": f"T{n}", "abstract": "" if n else "LANTERN is a lamp."} for n in range(60)]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    _, out, err = run("add", tmp_path / "p.jsonl", "--library", tmp_path / "lib")
+    assert out == "1 added, 59 records skipped\n"
+    assert err.count("has no abstract") == 50
+    assert "9 more records" in err

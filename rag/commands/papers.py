@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rag.settings import Settings
 
 
+_NAMED = 50
+"""Records left out that are named on the terminal; of more the rest is counted."""
+
+
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="+", type=a_path, help="a file of papers, or a folder of such files")
     parser.add_argument(
@@ -68,7 +72,11 @@ def tell_report(context: Context, report: AddReport) -> None:
         context.output.data(asdict(report))
     else:
         context.output.text(str(report))
-    for left_out in (*report.skipped, *report.failed):
+    for left_out in report.skipped[:_NAMED]:
+        context.output.note(f"left out: {left_out}")
+    if len(report.skipped) > _NAMED and not context.args.json:
+        context.output.note(f"left out: {len(report.skipped) - _NAMED} more records; --json names every one")
+    for left_out in report.failed:
         context.output.note(f"left out: {left_out}")
 
 

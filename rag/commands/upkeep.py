@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from rag.commands.base import Command, Context, a_path, filter_option, is_sample
+from rag.commands.base import Command, Context, a_path, common_options, filter_option, is_sample
 from rag.commands.papers import own_library, tell_report
 from rag.commands.weights import need_models
 from rag.domain import Paper
@@ -73,7 +73,7 @@ def _export(context: Context) -> int:
 def _library_arguments(parser: argparse.ArgumentParser) -> None:
     rows = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     for name, (help_text, _) in _LIBRARY.items():
-        rows.add_parser(name, help=help_text, description=help_text, allow_abbrev=False)
+        common_options(rows.add_parser(name, help=help_text, description=help_text, allow_abbrev=False))
 
 
 def _library(context: Context) -> int:

@@ -34,12 +34,12 @@ from rag.corpus import (
 from rag.corpus.records import Format, Options, Reading, Record, Skipped
 from rag.corpus.sources import Source, sources
 from rag.domain import Paper
-from rag.errors import ReadError
+from rag.errors import ReadError, SettingsError
 from rag.naming import label_of
 
 __all__ = [
-    "FORMATS", "Format", "Options", "Reading", "Record", "Skipped", "format_of", "no_abstract", "paper_id",
-    "paper_of", "read_papers", "records_of", "suffixes",
+    "FORMATS", "Format", "Options", "Reading", "Record", "Skipped", "format_of", "named_format", "no_abstract",
+    "paper_id", "paper_of", "read_papers", "records_of", "suffixes",
 ]  # fmt: skip
 
 MAX_CHARACTERS = 200_000
@@ -63,13 +63,21 @@ def suffixes() -> frozenset[str]:
     return frozenset(suffix for form in FORMATS for suffix in form.suffixes if suffix) | set(_PACKED)
 
 
+def named_format(name: str) -> Format:
+    """A format by its name. Raises SettingsError, which lists them."""
+    for form in FORMATS:
+        if form.name == name:
+            return form
+    raise SettingsError(f"there is no format {name!r}; take one of {', '.join(form.name for form in FORMATS)}")
+
+
 def format_of(source: Source, wanted: str = "") -> Format:
-    """The format that a source is in. ``wanted`` overrides what its content says. Raises ReadError."""
+    """The format that a source is in. ``wanted`` overrides what its content says.
+
+    Raises ReadError, SettingsError for a ``wanted`` that is none.
+    """
     if wanted:
-        for form in FORMATS:
-            if form.name == wanted:
-                return form
-        raise ReadError(f"there is no format {wanted!r} (known: {', '.join(form.name for form in FORMATS)})")
+        return named_format(wanted)
     for form in FORMATS:
         if form.fits(source):
             return form
