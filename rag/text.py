@@ -73,6 +73,27 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+_GROUP = re.compile(r"\\.|[{}\[\]]", re.DOTALL)
+_MOST_OPEN = 8
+"""Each argument that is never closed doubles pylatexenc's time: sixteen of them took 5 s, thirty would take a day."""
+
+
+def _never_closed(text: str) -> int:
+    """How many braces and brackets are open at the end of a text."""
+    braces = options = 0
+    for match in _GROUP.finditer(text):
+        match match[0]:
+            case "{":
+                braces += 1
+            case "}":
+                braces = max(0, braces - 1)
+            case "[":
+                options += 1
+            case "]":
+                options = max(0, options - 1)
+    return braces + options
+
+
 def _without_latex(text: str) -> str:
     """Let pylatexenc read it; signs that are LaTeX only by accident (7%, $5, AT&T) are kept from it."""
     pieces: list[str] = []
@@ -82,7 +103,7 @@ def _without_latex(text: str) -> str:
         at = match.end()
     pieces.append(_LONE.sub(r"\\\g<0>", text[at:]))
     try:
-        converted = str(_converter().latex_to_text("".join(pieces)))
+        converted = str(_converter().latex_to_text("".join(pieces))) if _never_closed(text) <= _MOST_OPEN else ""
     # A third-party parser over anybody's text: besides its own errors it raises IndexError, KeyError and
     # RecursionError on broken input. Then the marks go and the words stay.
     except Exception:  # noqa: BLE001

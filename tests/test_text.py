@@ -126,3 +126,15 @@ def test_any_text_can_be_searched(text):
 @given(st.text(st.sampled_from(list("ab $\\{}%&_^*~#[]()<>'`.-12 \n")), max_size=60))
 def test_plain_never_fails(text):
     assert isinstance(plain(text), str)
+
+
+@pytest.mark.parametrize(
+    "group", ["\\sqrt[", "\\frac{", "\\cite[a][b", "\\emph{\\sqrt[}", "{\\sqrt[ }", "\\newcommand{\\a}["]
+)
+def test_arguments_that_are_never_closed_do_not_hold_everything_up(group):
+    # Each one doubled the time; forty would have taken years.
+    assert "lamps" in plain(f"We study lamps {group * 40} at night.")
+
+
+def test_half_open_intervals_are_no_reason_to_give_up_on_latex():
+    assert plain("For $x \\in [0,1)$ and $y \\in [0,2)$, R\\'enyi.") == "For x ∈[0,1) and y ∈[0,2), Rényi."
