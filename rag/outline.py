@@ -25,7 +25,8 @@ from rag.corpus import (
     records_of,
     suffixes,
 )
-from rag.corpus.sources import Source, sources
+from rag.corpus.opening import sources
+from rag.corpus.sources import Source
 from rag.errors import ReadError
 
 _VOTERS = 2

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import rag
 from rag.corpus import document
+from rag.corpus.opening import sources
 from rag.corpus.records import Options, Record
-from rag.corpus.sources import sources
 
 A = "We introduce FooNet, a network for bars. It reaches 5.2% on Baz."
 B = "Diffusion models are slow to sample from. We make them fast without retraining."

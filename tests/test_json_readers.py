@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rag.corpus import arxiv, beir, conference, csl, json_papers, openreview, paperlists, semantic_scholar
 from rag.corpus.json_outline import first_row
 from rag.corpus.json_rows import rows
+from rag.corpus.opening import sources
 from rag.corpus.records import Format, Options, Record, Skipped
-from rag.corpus.sources import sources
 from rag.errors import ReadError
 
 DIALECTS = (conference, paperlists, openreview, arxiv, semantic_scholar, csl, beir, json_papers)

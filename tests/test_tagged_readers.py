@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.corpus import abstracts, bibtex, nbib, ris, tables, wos
+from rag.corpus.opening import sources
 from rag.corpus.records import Format, Options, Record, Skipped
-from rag.corpus.sources import Source, sources
+from rag.corpus.sources import Source
 from rag.errors import ReadError
 
 FORMATS = (ris.FORMAT, wos.FORMAT, nbib.FORMAT, bibtex.FORMAT, tables.FORMAT)

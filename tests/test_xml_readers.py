@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.corpus import acl, atom, pubmed, xml_stream
+from rag.corpus.opening import sources
 from rag.corpus.records import Format, Options, Record, Skipped
-from rag.corpus.sources import sources
 from rag.errors import ReadError
 
 FORMATS = (atom.FORMAT, acl.FORMAT, pubmed.FORMAT)

@@ -31,8 +31,9 @@ from rag.corpus import (
     tables,
     wos,
 )
+from rag.corpus.opening import sources
 from rag.corpus.records import Format, Options, Reading, Record, Skipped
-from rag.corpus.sources import Source, sources
+from rag.corpus.sources import Source
 from rag.domain import Paper
 from rag.errors import ReadError, SettingsError
 from rag.naming import label_of
